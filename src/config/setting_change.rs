@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     Change, ConfigError, ConfigFinding, Document, EditError, EditedFile, IssuedTokens, Settings,
@@ -70,22 +70,20 @@ pub fn with_edits(
 ) -> Result<String, EditError> {
     let none = IssuedTokens::default();
     let known = LazyCell::new(|| JudgedText::without(edits, before, surroundings, &none));
+    let is_right = |text: &str| {
+        document::read(text).is_ok_and(|read| {
+            let problems = JudgedText::of(&read, surroundings, &none).problems;
+            problems.iter().all(|one| known.problems.contains(one))
+        })
+    };
     let mut edited = before.written.to_owned();
     for SettingEdit { path, value } in edits {
         let set = |value: &Value| set(before, &edited, path, value);
-        edited = match value {
+        let made = match value {
             WantedValue::Json(value) => set(value)?,
-            WantedValue::Typed(typed) => {
-                let is_right = |text: &str| {
-                    let read = document::read(text);
-                    read.is_ok_and(|read| {
-                        let problems = JudgedText::of(&read, surroundings, &none).problems;
-                        problems.iter().all(|one| known.problems.contains(one))
-                    })
-                };
-                typed_in(typed, set, is_right)?
-            }
+            WantedValue::Typed(typed) => typed_in(typed, set, is_right)?,
         };
+        edited = without_emptied(made, path, is_right)?;
     }
     Ok(edited)
 }
@@ -99,6 +97,27 @@ pub fn judged(made: &EditedFile<'_>, edits: &[SettingEdit], issued: &IssuedToken
         judged.warnings.retain(|one| !known.warnings.contains(one));
     }
     judged
+}
+
+/// Removes the setting around a removed key if that leaves it empty and an empty one is a mistake, so that it can be set and removed again.
+fn without_emptied(
+    text: String,
+    path: &[String],
+    is_right: impl Fn(&str) -> bool,
+) -> Result<String, EditError> {
+    let [top, _] = path else {
+        return Ok(text);
+    };
+    let is_emptied = top != SERVERS && {
+        let read = document::read(&text)?;
+        let object = read.settings.get(top).and_then(Value::as_object);
+        object.is_some_and(Map::is_empty)
+    };
+    if !is_emptied || is_right(&text) {
+        return Ok(text);
+    }
+    let path = vec![top.clone()];
+    edit(&text, &Change { path, value: None })
 }
 
 /// Sets a typed text: as JSON, unless only a string is right. `null` removes the key.
@@ -165,7 +184,8 @@ pub struct JudgedText {
 }
 
 impl JudgedText {
-    /// Judges the text without the settings that these edits set: a wrong value that is set again counts as a new problem.
+    /// Judges the text without the settings that these edits set: a wrong value that is set again counts as a new problem. A right text has
+    /// no problems, whatever it lacks without them.
     fn without(
         edits: &[SettingEdit],
         before: &Document<'_>,
@@ -178,7 +198,11 @@ impl JudgedText {
         let rest = edit_all(before.written, &gone);
         let rest = rest.as_deref().unwrap_or(before.written);
         let rest = document::read(rest).unwrap_or_default();
-        Self::of(&rest, surroundings, issued)
+        let mut known = Self::of(&rest, surroundings, issued);
+        if Self::of(before, surroundings, issued).problems.is_empty() {
+            known.problems.clear();
+        }
+        known
     }
 
     fn of(document: &Document<'_>, surroundings: &Surroundings<'_>, issued: &IssuedTokens) -> Self {
@@ -306,6 +330,19 @@ mod tests {
     }
 
     #[test]
+    fn a_removed_key_takes_along_an_object_that_would_be_wrong_without_it() {
+        let with = |key: &str| format!(r#"{{"top_k": 5, {key}}}"#);
+        let without = r#"{"top_k": 5}"#;
+        let auth = with(r#""serverAuth": {"required": true}"#);
+        check(&auth, "serverAuth.required", "null", without);
+        let limit = with(r#""rate_limit": {"per_caller": "60/m"}"#);
+        check(&limit, "rate_limit.per_caller", "null", without);
+        let activity = with(r#""activity": {"max_age": "1d"}"#);
+        let emptied = with(r#""activity": {}"#);
+        check(&activity, "activity.max_age", "null", &emptied);
+    }
+
+    #[test]
     fn what_is_typed_is_taken_the_same_beside_an_older_mistake() {
         let text = r#"{"odd": 1, "api_key": "abcdefghijkl", "mcpServers": {}}"#;
         let typed = "123456789012";
@@ -365,6 +402,18 @@ mod tests {
         ] {
             let planned = plan(text, path, WantedValue::Json(value)).expect("it can be edited");
             assert_eq!(planned.problems.len(), 1, "{path} {:?}", planned.problems);
+        }
+        let auth = r#"{"serverAuth": {"acl": {"default": "deny"}}}"#;
+        for (text, path) in [
+            (auth, "serverAuth.acl.default"),
+            (
+                r#"{"rate_limit": {"per_caller": "60/m", "burst": 5}}"#,
+                "rate_limit.per_caller",
+            ),
+        ] {
+            let planned = plan(text, path, WantedValue::Json(Value::Null));
+            let problems = planned.expect("it can be edited").problems;
+            assert_eq!(problems.len(), 1, "{path} {problems:?}");
         }
         let planned = plan(entry, "mcpServers.a.env.ANY", WantedValue::Json(json!("x")));
         let problems = planned.expect("it can be edited").problems;
