@@ -94,10 +94,15 @@ fn value_for(of: &Value) -> Value {
     })
 }
 
-/// A harmless call as an example: of a callable tool that only reads, needs no arguments, and does not seem to return secrets.
-pub(super) async fn harmless(daemon: &mut DaemonClient) -> Option<String> {
+/// A harmless call as an example: of a callable tool of a server that works, which only reads, needs no arguments, and does not seem to
+/// return secrets.
+pub(super) async fn harmless(
+    daemon: &mut DaemonClient,
+    works: impl Fn(&str) -> bool,
+) -> Option<String> {
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
-    let tools = known.tools.iter().filter(|tool| is_harmless(tool));
+    let tools = known.tools.iter();
+    let tools = tools.filter(|tool| works(&tool.server) && is_harmless(tool));
     for tool in tools.take(MOST) {
         let schema = schema_of(daemon, &tool.name).await;
         if !schema.is_null() && missing(&schema, &Map::new()).is_empty() {

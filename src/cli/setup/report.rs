@@ -104,6 +104,12 @@ impl SetupReport {
         rows.find(|row| row.name == server)?.error.clone()
     }
 
+    /// Whether a server was not seen to fail.
+    pub(super) fn works(&self, server: &str) -> bool {
+        let mut rows = self.servers.iter();
+        !rows.any(|row| row.name == server && (row.error.is_some() || row.next_step.is_some()))
+    }
+
     /// Takes in the servers' states, and the steps for those that fail. `waiting` servers were not listed in time.
     pub(super) fn take_servers(
         &mut self,
@@ -232,6 +238,22 @@ fn steps_of_others(failing: usize, waiting: usize) -> impl Iterator<Item = Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_fails_is_no_example() {
+        let row = |name: &str, error: Option<&str>| ServerSummary {
+            name: name.to_owned(),
+            state: String::new(),
+            tools: Some(1),
+            error: error.map(str::to_owned),
+            next_step: None,
+        };
+        let report = SetupReport {
+            servers: vec![row("alpha", Some("exited with code 1")), row("beta", None)],
+            ..SetupReport::default()
+        };
+        assert!(report.works("beta") && !report.works("alpha"));
+    }
 
     #[test]
     fn one_server_is_counted_as_one() {
