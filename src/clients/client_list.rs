@@ -99,13 +99,12 @@ fn row(
         Ok(None) => (),
         Ok(Some(found)) => {
             if let Some(ours) = our_entry_in(&found, &file, us) {
-                let is_http = ours.command().is_none();
                 row.name = Some(ours.name.clone());
-                row.shows_token = is_http.then(|| ours.shows_token());
+                row.shows_token = ours.sends_token();
                 if !us.is_us(ours) {
                     let why = "its entry has an address where this mcpproxy does not listen";
                     row.error = Some(why.to_owned());
-                } else if !answers && is_http {
+                } else if !answers && row.shows_token.is_some() {
                     let why = "no mcpproxy answers at that address: `mcpproxy doctor`";
                     row.error = Some(why.to_owned());
                     row.next_step = Some("mcpproxy doctor".to_owned());

@@ -104,6 +104,20 @@ pub fn why_refused(
     })
 }
 
+/// Why a client without a token is refused, and what to do. `sends_token` is that of its entry.
+pub fn why_without_token(
+    client: Client,
+    sends_token: Option<bool>,
+    settings: &Settings,
+) -> Option<(String, String)> {
+    let is_refused = sends_token == Some(false) && settings.requires_credentials();
+    is_refused.then(|| {
+        let why = "sends no token, so mcpproxy refuses it (HTTP 401)";
+        let step = format!("`mcpproxy connect {} --token`", client.id());
+        (why.to_owned(), step)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::endpoint_path;

@@ -55,7 +55,7 @@ pub use self::{
         ConnectOutcome, ConnectRequest, Connected, UnknownClient, all_connected, client_of_word,
         connect, disconnect, disconnect_wholly, entry_name, has_file, may_be_connected,
     },
-    endpoint::{check_endpoint, endpoint_path, why_refused},
+    endpoint::{check_endpoint, endpoint_path, why_refused, why_without_token},
     file::{ClientFile, FoundFile},
     from_others::may_lower_protection,
     gather::{gather, gather_pasted, home_places, our_address, real_path},

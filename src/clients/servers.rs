@@ -89,8 +89,13 @@ impl ClientServer {
         self.authorization()?.as_str()?.strip_prefix("Bearer ")
     }
 
+    /// Whether it sends a token; nothing for one that starts a process, which needs none.
+    pub fn sends_token(&self) -> Option<bool> {
+        self.command().is_none().then(|| self.shows_token())
+    }
+
     /// Whether it shows a token, as far as the file says.
-    pub fn shows_token(&self) -> bool {
+    pub(super) fn shows_token(&self) -> bool {
         self.text("bearer_token_env_var").is_some() || self.authorization().is_some()
     }
 

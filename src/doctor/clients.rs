@@ -6,7 +6,7 @@ use super::{DoctorFinding, servers};
 use crate::{
     clients::{
         self, Client, ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer,
-        SecretNames, plan, why_refused,
+        SecretNames, plan, why_refused, why_without_token,
     },
     config::{OurAddress, Settings},
 };
@@ -109,12 +109,10 @@ impl ServedHere<'_> {
         let Some(ours) = ours else {
             return findings;
         };
-        let needs_token = self.settings.requires_credentials() && ours.command().is_none();
+        let without_token = why_without_token(of, ours.sends_token(), self.settings);
         let refused = why_refused(of, ours, self.settings).filter(|_| self.is_known);
-        findings.push(if needs_token && !ours.shows_token() {
-            let what = format!("{client} sends no token, so mcpproxy refuses it (HTTP 401)");
-            let fix = format!("`mcpproxy connect {} --token`", of.id());
-            DoctorFinding::fail(CLIENT, what, fix)
+        findings.push(if let Some((why, fix)) = without_token {
+            DoctorFinding::fail(CLIENT, format!("{client} {why}"), fix)
         } else if let Some((why, fix)) = refused {
             DoctorFinding::fail(CLIENT, format!("{client} gets only errors: {why}"), fix)
         } else {
