@@ -18,7 +18,7 @@ use serde_json::json;
 use self::pasted::{GIVE_PASTED, gather_pasted};
 pub(super) use self::{
     files::{check_words, gather},
-    notes::{say_beside_missing, say_faults, say_needs, say_readable, show_table},
+    notes::{plain_secrets, say_beside_missing, say_faults, say_needs, say_readable, show_table},
     pasted::{add_pasted, fill_in, only_entry, read_pasted},
     pick::pick,
 };

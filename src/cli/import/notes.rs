@@ -108,18 +108,26 @@ fn say_missing(server: &FoundServer, is_taken: bool, out: Output) {
     }
 }
 
-fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
+/// The notes on secrets in plain text in an entry, each with its step.
+pub(in crate::cli) fn plain_secrets(server: &FoundServer, is_taken: bool) -> Vec<String> {
     let name = server.new_name().unwrap_or_default();
-    for (secret, step) in server.literal_secrets.iter().zip(&server.secret_steps) {
+    let secrets = server.literal_secrets.iter().zip(&server.secret_steps);
+    let notes = secrets.map(|(secret, step)| {
         let place = &secret.place;
         let step = if is_taken {
             format!(": {step}")
         } else {
             "; with --secrets keyring, the keyring stores it".to_owned()
         };
-        out.note(&format!(
-            "{name}: `{place}` contains a secret in plain text{step}"
-        ));
+        format!("{name}: `{place}` contains a secret in plain text{step}")
+    });
+    notes.collect()
+}
+
+fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
+    let name = server.new_name().unwrap_or_default();
+    for note in plain_secrets(server, is_taken) {
+        out.note(&note);
     }
     let left_out = server.left_behind.iter().map(String::as_str);
     let (lowering, unused): (Vec<&str>, Vec<&str>) =

@@ -147,12 +147,20 @@ impl AddServer {
         let (is_checked, secrets) = (self.check, self.secrets);
         let mut report = ImportReport::of_entry(&name, self.into_entry(out)?);
         import::fill_in(files, &mut daemon, &mut report, is_checked, secrets, out).await?;
+        let is_meant = secrets == Some(SecretsPlace::File);
+        let added = report.servers.iter().filter(|_| !is_meant);
+        let notes: Vec<String> = added
+            .flat_map(|server| import::plain_secrets(server, true))
+            .collect();
         let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
         body.extend(import::only_entry(report)?);
         let body = Value::Object(body).to_string();
         let (path, deadline) = ("/api/v1/servers", AnswerDeadline::Daemon);
         let adding = daemon.request(Method::POST, path, body, deadline);
         let mut change: ServerChange = adding.await?;
+        for note in &notes {
+            out.note(note);
+        }
         let seconds = is_checked.then_some(outcome::LONG_CONNECT_TIMEOUT);
         change.server = outcome::wait_for(&mut daemon, name.as_str(), seconds).await?;
         outcome::say(out, &daemon, "added", &change.server);
