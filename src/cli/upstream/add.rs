@@ -223,6 +223,11 @@ fn stdio_entry(
     let command = line.first().map_or("", String::as_str);
     refuse_shell_line(command)?;
     let mut entry = Map::from_iter([("command".to_owned(), json!(from_here(command)?))]);
+    if let Some(option) = own_option(line) {
+        out.note(&format!(
+            "`{option}` was passed to the program; put it before `--` if it is for mcpproxy"
+        ));
+    }
     if let Some(arguments @ [_, ..]) = line.get(1..) {
         entry.insert("args".to_owned(), json!(arguments));
     }
@@ -231,6 +236,15 @@ fn stdio_entry(
         entry.insert("cwd".to_owned(), json!(cwd));
     }
     Ok(entry)
+}
+
+/// The last argument of a command if it is an option of this one.
+fn own_option(line: &[String]) -> Option<&String> {
+    let (last, _) = line.get(1..)?.split_last()?;
+    let command = AddServer::augment_args(clap::Command::new("add"));
+    let mut options = command.get_arguments().filter_map(clap::Arg::get_long);
+    let is_own = options.any(|option| last.strip_prefix("--") == Some(option));
+    is_own.then_some(last)
 }
 
 /// The folder that a command starts in: the given one, or this one if an argument is a file of it.
