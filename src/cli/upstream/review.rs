@@ -259,6 +259,10 @@ fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
             finding.meaning
         );
         output::print_line(&visible(&line))?;
+        // An older daemon leaves it out.
+        if !finding.why.is_empty() {
+            print_foreign("    ", &finding.why)?;
+        }
     }
     Ok(())
 }
