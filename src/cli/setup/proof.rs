@@ -25,6 +25,9 @@ use crate::{
 /// How long to wait for the servers' tools. A first start may download for minutes, which should not keep the terminal busy.
 const LISTED_WITHIN: Duration = Duration::from_secs(20);
 
+/// How many awaited servers are named.
+const MOST_NAMED: usize = 3;
+
 /// Between two requests for the servers' states.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -118,25 +121,38 @@ pub(super) async fn wait_until_listed(
     out: Output,
 ) -> Done {
     let deadline = Instant::now() + LISTED_WITHIN;
-    let mut shown = usize::MAX;
+    let mut shown = String::new();
     loop {
         let list: ServerList = daemon.fetch("/api/v1/servers").await?;
-        let servers = list.servers.iter();
-        let waiting = servers.filter(|row| is_awaited(row)).count();
-        if waiting == 0 || Instant::now() > deadline {
+        let servers = list.servers.iter().filter(|row| is_awaited(row));
+        let waiting: Vec<&str> = servers.map(|row| &*row.name).collect();
+        if waiting.is_empty() || Instant::now() > deadline {
             let status = daemon.fetch("/api/v1/status").await?;
-            report.take_servers(&list.servers, waiting, &status);
+            report.take_servers(&list.servers, waiting.len(), &status);
             return Ok(());
         }
-        if waiting != shown {
-            shown = waiting;
-            let of = list.servers.len();
-            out.progress(&format!(
-                "waiting for the tools of {waiting} of {of} servers"
-            ));
+        let text = waiting_for(&waiting, list.servers.len());
+        if text != shown {
+            out.progress(&text);
+            shown = text;
         }
         sleep(POLL_INTERVAL).await;
     }
+}
+
+/// `waiting for the tools of a, b and 3 more (5 of 7)`.
+fn waiting_for(waiting: &[&str], of: usize) -> String {
+    let n = waiting.len();
+    let shown = if n > MOST_NAMED { MOST_NAMED - 1 } else { n };
+    let (named, others) = waiting.split_at(shown);
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "waiting for the tools of {}{more} ({n} of {of})",
+        named.join(", ")
+    )
 }
 
 /// Whether the tools of a server may become known in a moment.
@@ -148,4 +164,18 @@ fn is_awaited(row: &ServerRow) -> bool {
         _ => false,
     };
     row.standing() == Standing::Usable && is_on_its_way && row.last_error.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn awaited_servers_are_named() {
+        let check = |waiting: &[&str], expected: &str| {
+            let expected = format!("waiting for the tools of {expected}");
+            assert_eq!(super::waiting_for(waiting, 5), expected);
+        };
+        check(&["a"], "a (1 of 5)");
+        check(&["a", "b", "c"], "a, b, c (3 of 5)");
+        check(&["a", "b", "c", "d"], "a, b and 2 more (4 of 5)");
+    }
 }
