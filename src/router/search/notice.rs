@@ -6,6 +6,7 @@ use crate::{
     config::AllowedCalls,
     failure::{ErrorCode, Failure},
     gate::Variant,
+    text::count,
 };
 
 /// Who reads a notice.
@@ -119,6 +120,21 @@ pub(super) fn nothing(search: &Search, query: &Query) -> String {
             "No tool has all of these words. With \"match\" \"any\", some are enough.".to_owned()
         }
         (_, Matching::Any) => "No match. Try other English words for the task.".to_owned(),
+    }
+}
+
+/// Where nothing was found, and so many held tools are searched by their names only.
+pub(super) fn by_name(held: usize, reader: NoticeReader) -> String {
+    let (were, names, them) = if held == 1 {
+        ("was", "name", "it")
+    } else {
+        ("were", "names", "them")
+    };
+    let tools = count(held, "held tool");
+    let searched = format!("{tools} {were} searched by {names} only");
+    match reader {
+        NoticeReader::Model => format!("{searched}; only the user can approve {them}."),
+        NoticeReader::Person => format!("{searched}. Next: `mcpproxy upstream list`."),
     }
 }
 

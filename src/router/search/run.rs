@@ -109,6 +109,9 @@ impl SearchState<'_> {
                 found.add_notice(&notice::first_of(&reasons));
             } else {
                 found.add_notice(&notice::nothing(search, &query));
+                if let held @ 1.. = self.count_held(wanted) {
+                    found.add_notice(&notice::by_name(held, self.reader()));
+                }
             }
             if let Some(calls) = self.rules().only_calls(self.caller) {
                 found.add_notice(&notice::beyond_token(calls));
@@ -144,6 +147,23 @@ impl SearchState<'_> {
             }
             Some(_) => None,
         }
+    }
+
+    /// How many tools of these servers are held. Their texts are not searched.
+    fn count_held(&self, servers: &[&str]) -> usize {
+        let rules = self.rules();
+        let mut held = 0;
+        for server in servers {
+            let known = self.snapshot.servers.get(*server);
+            for tool in known.into_iter().flat_map(|known| &known.tools) {
+                let target = Target::tool(&tool.name);
+                let refused = rules.decide(self.caller, server, &target).err();
+                let code = refused.map(|failure| failure.code);
+                let is_held = matches!(code, Some(ErrorCode::ToolHeld | ErrorCode::ToolChanged));
+                held += usize::from(is_held);
+            }
+        }
+        held
     }
 
     /// Gives each tool that was found the shares of the words in its score.
