@@ -25,7 +25,7 @@ pub(super) enum ToolsCommand {
     List(ListTools),
     /// Search tools as agents do
     Search(SearchTools),
-    /// Show one tool's definition as its server gave it
+    /// Show the definitions of tools as their servers gave them
     Show(ShowTool),
     /// Hide tools from agents
     Disable(NamedTools),
@@ -50,10 +50,13 @@ pub(super) struct ListTools {
 
 #[derive(Debug, Args)]
 pub(super) struct ShowTool {
-    /// The tool, as `tools list` or a client names it
-    #[arg(value_name = "SERVER:TOOL")]
-    name: String,
+    /// The tools, as `tools list` or a client names them
+    #[arg(value_name = "SERVER:TOOL", required = true)]
+    names: Vec<String>,
 }
+
+/// The request for a tool's definition.
+const SHOW: &str = "/api/v1/tools/show";
 
 impl ToolsCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
@@ -79,7 +82,7 @@ impl ToolsCommand {
         match self {
             Self::List(list) => list.server(),
             Self::Search(search) => search.server(),
-            Self::Show(show) => show.name.split_once(':').map(|(server, _)| server),
+            Self::Show(show) => Some(show.names.first()?.split_once(':')?.0),
             Self::Disable(named) | Self::Enable(named) => named.server(),
         }
     }
@@ -171,31 +174,58 @@ fn row(tool: ToolRow) -> [String; 4] {
 
 impl ShowTool {
     async fn run(self, mut daemon: DaemonClient, out: Output) -> Done {
-        if router::is_built_in(&self.name) {
-            tool_name::read(&self.name)?;
-        }
-        let name = [("name", Some(self.name.clone()))];
-        let path = daemon_client::with_query("/api/v1/tools/show", &name);
-        let body = match daemon.get(&path).await {
-            Ok(body) => body,
-            Err(error) => {
-                let failure = CommandFailure::from(error);
-                let of = self.name.split_once(':');
-                let of = of.filter(|_| failure.code == Some(ErrorCode::UnknownTool));
-                if let Some((server, tool)) = of {
-                    tools_switch::known_tool(&mut daemon, server, tool).await?;
+        let is_one = self.names.len() == 1;
+        let (mut bodies, mut failures) = (Vec::new(), Vec::new());
+        for name in &self.names {
+            let body = match body_of(&mut daemon, name).await {
+                Ok(body) => body,
+                Err(failure) if is_one => return Err(failure),
+                Err(failure) => {
+                    failures.push(failure);
+                    continue;
                 }
-                return Err(failure);
+            };
+            let tool: ShownTool = daemon_client::read(SHOW, body.as_bytes())?;
+            if !out.is_json() {
+                output::print_foreign_json(tool.definition.as_str())?;
             }
-        };
-        out.answer(&path, &body, |tool| print_definition(&tool, out))
+            if !tool.callable {
+                let reason = tool.reason.as_deref().unwrap_or("no reason is given");
+                out.note(&format!("{} cannot be called: {reason}", tool.name));
+                // The note says it all.
+                failures.push(CommandFailure::refused(""));
+            }
+            bodies.push(body);
+        }
+        if out.is_json() {
+            let bodies = bodies.join(",");
+            let json = if is_one {
+                bodies
+            } else {
+                format!("{{\"tools\":[{bodies}]}}")
+            };
+            output::print_json(json.as_bytes())?;
+        }
+        output::report_failures(failures)
     }
 }
 
-fn print_definition(tool: &ShownTool, out: Output) -> Done {
-    if !tool.callable {
-        let reason = tool.reason.as_deref().unwrap_or("no reason is given");
-        out.note(&format!("cannot be called: {reason}"));
+/// The daemon's answer about a tool.
+async fn body_of(daemon: &mut DaemonClient, name: &str) -> Done<String> {
+    if router::is_built_in(name) {
+        tool_name::read(name)?;
     }
-    output::print_foreign_json(tool.definition.as_str())
+    let path = daemon_client::with_query(SHOW, &[("name", Some(name.to_owned()))]);
+    match daemon.get(&path).await {
+        Ok(body) => Ok(String::from_utf8_lossy(&body).into_owned()),
+        Err(error) => {
+            let failure = CommandFailure::from(error);
+            let of = name.split_once(':');
+            let of = of.filter(|_| failure.code == Some(ErrorCode::UnknownTool));
+            if let Some((server, tool)) = of {
+                tools_switch::known_tool(daemon, server, tool).await?;
+            }
+            Err(failure)
+        }
+    }
 }
