@@ -76,18 +76,24 @@ pub(super) struct Started {
 impl ChildLedger {
     /// Opens the ledger in the data folder and makes its folder if need be. Reads nothing yet.
     pub fn open(data_dir: &Path) -> io::Result<Self> {
+        storage::create_private_subfolder(&data_dir.join(FOLDER))?;
+        Self::existing(data_dir)
+    }
+
+    /// The same where the folder may be there. Changes nothing.
+    pub(super) fn existing(data_dir: &Path) -> io::Result<Self> {
         let pid = std::process::id();
         let daemon = DaemonRecord {
             numbering: process_table::pid_namespace(),
             pid,
             start: process_table::start_of(pid),
         };
-        Self::open_as(data_dir, daemon)
+        Self::existing_as(data_dir, daemon)
     }
 
-    pub(super) fn open_as(data_dir: &Path, daemon: DaemonRecord) -> io::Result<Self> {
+    pub(super) fn existing_as(data_dir: &Path, daemon: DaemonRecord) -> io::Result<Self> {
         let folder = data_dir.join(FOLDER);
-        storage::create_private_subfolder(&folder)?;
+        storage::refuse_link(&folder)?;
         Ok(Self {
             shared: Arc::new(LedgerShared {
                 folder,

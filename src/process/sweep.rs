@@ -138,7 +138,7 @@ fn left_in(data_dir: &Path) -> Vec<OrphanEntry> {
     if !data_dir.join(ledger::FOLDER).is_dir() {
         return Vec::new();
     }
-    match ChildLedger::open(data_dir) {
+    match ChildLedger::existing(data_dir) {
         Ok(ledger) => ledger.left_behind(|_| {}),
         Err(error) => {
             tracing::debug!(%error, "nothing is known of processes of an earlier daemon");

@@ -199,7 +199,7 @@ impl Drop for Stranger {
 async fn a_recycled_process_number_is_not_touched() {
     let ground = Ground::new();
     let stranger = Stranger::start(None);
-    let dead = ChildLedger::open_as(ground.folder.path(), dead_daemon()).expect("a ledger");
+    let dead = ChildLedger::existing_as(ground.folder.path(), dead_daemon()).expect("a ledger");
     let mut entry = dead.announce(&server(), None);
     entry.record(stranger.0.id());
     let path = ground.folder.path().join("children").join(entry.mark());
@@ -217,7 +217,7 @@ async fn a_recycled_process_number_is_not_touched() {
 #[tokio::test]
 async fn a_child_whose_daemon_was_killed_while_it_started_is_found_by_its_mark() {
     let ground = Ground::new();
-    let dead = ChildLedger::open_as(ground.folder.path(), dead_daemon()).expect("a ledger");
+    let dead = ChildLedger::existing_as(ground.folder.path(), dead_daemon()).expect("a ledger");
     let entry = dead.announce(&server(), None);
     let child = Stranger::start(Some(entry.mark()));
     let stranger = Stranger::start(Some("another mark"));
@@ -245,7 +245,7 @@ async fn entries_that_mean_nothing_here_are_removed_and_harm_nobody() {
         numbering: "another boot".into(),
         ..dead_daemon()
     };
-    let other = ChildLedger::open_as(ground.folder.path(), elsewhere).expect("a ledger");
+    let other = ChildLedger::existing_as(ground.folder.path(), elsewhere).expect("a ledger");
     other.announce(&server(), None).record(stranger.0.id());
     let children = ground.folder.path().join("children");
     for (name, text) in [
@@ -266,4 +266,12 @@ async fn a_ledger_that_cannot_be_written_does_not_stop_servers() {
     fs::remove_dir_all(ground.folder.path().join("children")).expect("removable");
     let mut child = ground.start(&shell("echo ready; cat"));
     assert_eq!(child.line().await, "ready");
+}
+
+#[test]
+fn who_looks_for_what_is_left_makes_no_folder() {
+    let gone = tempfile::tempdir().expect("a temporary folder");
+    let ledger = ChildLedger::existing(gone.path()).expect("no link");
+    assert!(ledger.sweep().is_empty());
+    assert!(!gone.path().join("children").exists());
 }
