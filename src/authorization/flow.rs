@@ -267,8 +267,8 @@ impl LoginState {
         if let Some(code) = callback.error {
             let description = callback.error_description.unwrap_or_default();
             let why = match &*description {
-                "" => format!("the authorization server refused: {code}"),
-                words => format!("the authorization server refused: {words} ({code})"),
+                "" => format!("the authorization server refused the login: {code}"),
+                words => format!("the authorization server refused the login: {words} ({code})"),
             };
             return Err(self.error(&why));
         }
@@ -313,7 +313,7 @@ impl LoginState {
 fn not_exchanged(why: &str, is_refused: bool, fault: Option<&str>) -> String {
     let why = why.rsplit("error response: ").next().unwrap_or(why);
     match fault {
-        _ if is_refused => format!("the authorization server refused: {why}"),
+        _ if is_refused => format!("the authorization server refused the login: {why}"),
         Some(fault) => format!("the authorization server {fault}"),
         None => format!("the authorization server sent an unusable answer: {why}"),
     }
@@ -405,7 +405,7 @@ mod tests {
                 "Server returned error response: invalid_grant: too old",
                 true,
                 Some("answered HTTP 400"),
-                "refused: invalid_grant: too old",
+                "refused the login: invalid_grant: too old",
             ),
         ] {
             let text = not_exchanged(why, is_refused, fault);

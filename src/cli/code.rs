@@ -14,7 +14,7 @@ use crate::{config::json_mistake, daemon_client};
 
 /// Run a JavaScript file that calls tools
 ///
-/// Runs a script as the tool `code_execution` does. The result goes to stdout, the log to stderr. Exits with code 1 if the script fails.
+/// Runs a script as the tool `code_execution` does. The result goes to stdout, what it logs to stderr. Exits with code 1 if the script fails.
 /// To allow scripts, run `mcpproxy config set enable_code_execution true` once.
 #[derive(Debug, Args)]
 pub(super) struct CodeCommand {

@@ -103,7 +103,7 @@ impl LogPart {
             ));
             return Ok(());
         };
-        out.note(&format!("{writer} has written no log: {why}"));
+        out.note(&format!("{writer} has written no log so far; {why}"));
         log.next_step.iter().for_each(|step| out.next(step));
         Ok(())
     }

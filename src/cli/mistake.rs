@@ -164,7 +164,14 @@ impl Mistake<'_> {
         let is_choice = missing.last().is_some_and(|last| last.contains(" or "));
         let and = if is_choice { ", and " } else { " and " };
         let what = format!("`{verb}` needs {}", missing.join(and));
-        failure(what, self.example())
+        let mut step = self.example();
+        let mut words = env::args().skip_while(|word| word != "add").skip(1);
+        if self.line == "mcpproxy upstream add"
+            && let Some(name) = words.next().filter(|word| !word.starts_with('-'))
+        {
+            step = step.replacen(" time ", &format!(" {name} "), 1);
+        }
+        failure(what, step)
     }
 
     /// An option without a value, or with one that is not among its values.
@@ -298,7 +305,7 @@ fn command_line() -> (String, Command) {
     (line, command)
 }
 
-/// `--output` of `--output <table|json>`, `NAME` of `[NAME]...`, and `--url URL or COMMAND` of `<--url <URL>|COMMAND>`.
+/// `--output` of `--output <table|json>`, `NAME` of `[NAME]...`, and `COMMAND or --url URL` of `<COMMAND|--url <URL>>`.
 fn shown(argument: &str) -> String {
     if argument.starts_with('-') {
         return argument.split(' ').next().unwrap_or(argument).to_owned();
@@ -308,7 +315,11 @@ fn shown(argument: &str) -> String {
     let bare = bare.strip_suffix(['>', ']']).unwrap_or(bare);
     // What follows in brackets may be left out.
     let needed = bare.split(" [").next().unwrap_or(bare);
-    needed.replace('|', " or ").replace(['<', '>'], "")
+    let choices = match needed.rsplit_once('|') {
+        Some((first, last)) => format!("{} or {last}", first.replace('|', ", ")),
+        None => needed.to_owned(),
+    };
+    choices.replace(['<', '>'], "")
 }
 
 #[cfg(test)]
@@ -352,7 +363,7 @@ mod tests {
             ("upstream add x uvx", "unexpected argument \"uvx\"", ""),
             (
                 "upstream add x",
-                "`mcpproxy` needs --url URL or COMMAND or --json JSON",
+                "`mcpproxy` needs COMMAND, --url URL or --json JSON",
                 "",
             ),
             ("call", "`mcpproxy` needs SERVER:TOOL", ""),
@@ -371,6 +382,11 @@ mod tests {
                 "logs -n 0",
                 "--lines cannot be \"0\"",
                 "write a whole number from 1 to 500",
+            ),
+            (
+                "token add ada --expires 0",
+                "--expires cannot be \"0\"",
+                "such as 30d",
             ),
             (
                 "upstream patch a b",

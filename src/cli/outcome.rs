@@ -36,6 +36,9 @@ pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &Serve
         Some(error) if is_failing && server.unusable => {
             format!("{done} {name}{file}, but its entry cannot be used: {error}")
         }
+        _ if is_failing && server.state == ServerState::Authenticating => {
+            format!("{done} {name}{file}; it needs a login")
+        }
         Some(error) if is_failing => format!("{done} {name}{file}, but the server failed: {error}"),
         _ => format!("{done} {name}{file}: {sentence}"),
     });

@@ -13,7 +13,7 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    config::{ANONYMOUS, AllowedCalls},
+    config::{ANONYMOUS, AllowedCalls, duration},
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError, encoded},
     management::{NewToken, NewlyIssued, TokenList, TokenRow},
 };
@@ -53,7 +53,7 @@ pub(super) struct AddToken {
     #[arg(long, value_parser = allowed_calls(), default_value = "read")]
     calls: AllowedCalls,
     /// How long it is valid, such as 30d; by default until you revoke it
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = expiry)]
     expires: Option<String>,
     /// A role for access rules; may be repeated
     #[arg(long = "role", value_name = "ROLE")]
@@ -125,6 +125,13 @@ pub(super) async fn revoke(daemon: &mut DaemonClient, name: &str) -> Result<Byte
     let path = format!("{TOKENS}/{}", encoded(name));
     let sending = daemon.send(Method::DELETE, &path, Vec::new(), AnswerDeadline::Daemon);
     sending.await
+}
+
+/// Reads `--expires`. The daemon reads the text again.
+fn expiry(text: &str) -> Result<String, &'static str> {
+    let time = duration::parse(text).filter(|time| !time.is_zero());
+    time.map(|_| text.to_owned())
+        .ok_or("write how long the token is valid, such as 30d or 12h, at most 365 days")
 }
 
 impl AddToken {

@@ -62,6 +62,8 @@ struct Uninstalled {
     failures: Vec<CommandFailure>,
 }
 
+const WITHOUT_PURGE: &str = "deleted only with --purge";
+
 impl UninstallCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
@@ -93,7 +95,7 @@ impl UninstallCommand {
         if n == 0 {
             out.done("nothing to undo");
             if !out.is_json() {
-                done.say_what_stays(out);
+                done.say_what_stays(WITHOUT_PURGE, out);
             }
             return Ok(());
         }
@@ -102,10 +104,11 @@ impl UninstallCommand {
             return Ok(());
         }
         if !self.yes && !out.is_interactive() {
+            let purge = if self.purge { "--purge " } else { "" };
             return Err(
                 CommandFailure::refused("cannot ask for confirmation without a terminal")
                     .undone("nothing was changed")
-                    .next("`mcpproxy uninstall --yes` does not ask"),
+                    .next(format!("`mcpproxy uninstall {purge}--yes` does not ask")),
             );
         }
         if !self.yes && !out.asks("Do this?") {
@@ -119,7 +122,7 @@ impl UninstallCommand {
         if done.purge {
             done.purge(&files);
         } else if self.purge {
-            done.say_what_stays(out);
+            done.say_what_stays("--purge waits until the errors below are corrected", out);
         }
         done.copies = kept_copies(&places);
         done.conclude(out)
@@ -280,7 +283,7 @@ impl Uninstalled {
             for step in &steps {
                 out.done(&format!("  {step}"));
             }
-            self.say_what_stays(out);
+            self.say_what_stays(WITHOUT_PURGE, out);
         }
         steps.len() + self.failures.len()
     }
@@ -309,14 +312,14 @@ impl Uninstalled {
         steps
     }
 
-    /// Says which files and secrets are kept without --purge.
-    fn say_what_stays(&self, out: Output) {
+    /// Says which files and secrets are kept, and what would delete them.
+    fn say_what_stays(&self, until: &str, out: Output) {
         let files = self.files.iter().map(|file| file.display().to_string());
         let secrets = self.secrets.iter().map(|name| format!("the secret {name}"));
         let kept: Vec<String> = files.chain(secrets).collect();
         if !self.purge && !kept.is_empty() {
             let kept = kept.join(", ");
-            out.done(&format!("kept: {kept}; deleted only with --purge"));
+            out.done(&format!("kept: {kept}; {until}"));
         }
     }
 

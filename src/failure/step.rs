@@ -209,7 +209,7 @@ impl NextStep {
             }
             Self::ShowServer => format!("`mcpproxy upstream show {server}` shows its entry"),
             Self::ShowTools if server.is_empty() => "`mcpproxy tools list` lists all".to_owned(),
-            Self::ShowTools => format!("`mcpproxy tools list {server}` lists its tools"),
+            Self::ShowTools => format!("`mcpproxy tools list {server}` lists the tools of {name}"),
             Self::CallAs { variant, tool } => {
                 let thing = format!("{name}:{tool}");
                 let thing = as_argument(&thing);

@@ -97,7 +97,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Edit(EditError::Refused(failure)) => Failure::clone(failure),
         WriteError::Edit(EditError::ServerExists(name)) => {
             let step = format!(
-                "choose another name, or change it: `mcpproxy upstream patch {name} KEY=VALUE`"
+                "choose another name, or change {name}: `mcpproxy upstream patch {name} KEY=VALUE`"
             );
             let hint = "Choose another name, or change that server.";
             let failure = failure(ErrorCode::ServerExists, hint);

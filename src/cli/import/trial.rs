@@ -35,6 +35,8 @@ pub(super) async fn try_chosen(
             let who = if is_one { "it" } else { name.as_str() };
             out.note(&format!("{who} wrote:\n{}", tried.log.join("\n")));
         }
+        let again =
+            |look: &str| format!("{look}; then run this again, or add {name} without --check");
         let step = match tried.step {
             Some(NextStep::LogIn) => format!(
                 "`mcpproxy upstream add` without --check, then `mcpproxy upstream login {name}`"
@@ -44,7 +46,7 @@ pub(super) async fn try_chosen(
                 again("install it, or give the program's full path after `--`")
             }
             Some(NextStep::FixEntry { how: Some(how), .. } | NextStep::Act { how, .. }) => {
-                again(&how)
+                again(&how.replace("its `url`", "its URL"))
             }
             _ if is_program => again("run the command by hand to see what it does"),
             _ => again("check that the URL is right and the server is running"),
@@ -58,8 +60,4 @@ pub(super) async fn try_chosen(
         Some(step) => Err(CommandFailure::failed(whys.join("; ")).next(step)),
         None => Ok(()),
     }
-}
-
-fn again(look: &str) -> String {
-    format!("{look}; then add it again, or add it without --check")
 }

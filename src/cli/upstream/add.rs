@@ -30,7 +30,7 @@ use crate::{
 /// `${keyring:NAME}` for a stored secret, in single quotes.
 #[derive(Debug, Args)]
 #[command(override_usage = USAGE)]
-#[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command", "json"]))]
+#[command(group = clap::ArgGroup::new("target").required(true).args(["command", "url", "json"]))]
 pub(in crate::cli) struct AddServer {
     /// At most 64 letters, digits, `.`, `_` and `-`, without `__`
     #[arg(value_parser = ServerName::parse, required_unless_present = "json")]
@@ -120,8 +120,9 @@ impl AddServer {
         {
             let why = server.reason.clone().unwrap_or_default();
             let failure = CommandFailure::failed(why).undone("nothing was added");
-            let step = "choose another name, or change it";
-            let step = format!("{step}: `mcpproxy upstream patch {name} KEY=VALUE`");
+            let step = format!(
+                "choose another name, or change {name}: `mcpproxy upstream patch {name} KEY=VALUE`"
+            );
             return Err(failure.next(step));
         }
         for server in &mut report.servers {

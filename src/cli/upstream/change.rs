@@ -182,6 +182,10 @@ async fn conclude(
     out: Output,
 ) -> Done<ServerChange> {
     let past = verb.past();
+    if change.changed.is_empty() && verb != ServerVerb::Restart {
+        out.note(&format!("{name} is already {past}"));
+        return Ok(change);
+    }
     match verb {
         ServerVerb::Remove => out.done(&format!("{past} {name}{}", daemon.in_file("from"))),
         ServerVerb::Disable | ServerVerb::Quarantine => {

@@ -18,7 +18,7 @@ use crate::{
     management::{Files, ServerList, ServerRow},
     storage::{DiskFault, in_words},
     text::names::as_argument,
-    trust::approvals::{Lock, LockChanges},
+    trust::approvals::{Lock, LockChanges, LockError},
 };
 
 /// Write approved tools to a lock file
@@ -117,8 +117,14 @@ fn replaced(file: &Path, text: &str) -> Done<LockChanges> {
     }
     let parse = |text: &str, whose: &str| {
         Lock::parse(text).map_err(|error| {
-            let what = format!("nothing was written: {whose} is not a lock file: {error}");
-            CommandFailure::refused(what).next("name another file, or replace it with --force")
+            let why = match error {
+                // It would be a mistake in a file that is not meant as a lock file.
+                LockError::Unreadable(_) => String::new(),
+                error => format!(": {error}"),
+            };
+            let what = format!("nothing was written: {whose} is not a lock file{why}");
+            let step = format!("name another file, or replace {shown} with --force");
+            CommandFailure::refused(what).next(step)
         })
     };
     let there = parse(&there, &shown.to_string())?;
@@ -127,7 +133,7 @@ fn replaced(file: &Path, text: &str) -> Done<LockChanges> {
 
 fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {
     let what = format!(
-        "nothing written: {} has {} no longer approved: {}",
+        "nothing was written: {} has {} no longer approved: {}",
         file.display(),
         match lost.len() {
             1 => "1 entry".to_owned(),
@@ -155,6 +161,7 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
                     return None;
                 }
                 (_, Some(held)) => format!("{held} held"),
+                (Standing::Disabled, _) if !of.contains(&*row.name) => "disabled".to_owned(),
                 _ if !of.contains(&*row.name) => "no approved tools".to_owned(),
                 _ => return None,
             };

@@ -100,7 +100,7 @@ fn system_roots() -> &'static Arc<RootCertStore> {
     ROOTS.get_or_init(|| {
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
-            tracing::warn!(%error, "some certificates of the system could not be read");
+            tracing::warn!(%error, "some system certificates are unreadable");
         }
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(found.certs);
