@@ -40,10 +40,7 @@ pub(super) fn declared(
     };
     let read_only = tool.hints.read_only;
     let needed = match effect(entry, tool) {
-        _ if tool.hints.destructive == Some(true) => (
-            Variant::Destructive,
-            "its server declares that it is destructive",
-        ),
+        _ if tool.hints.destructive == Some(true) => (Variant::Destructive, "its server says so"),
         Effect::Deletes => {
             let by_text = "its name or description says that it deletes";
             let why = says("tool_acl says that it deletes", by_text);
@@ -75,10 +72,10 @@ pub(super) fn declared(
 pub(super) fn too_mild(needed: (Variant, &str), server: &str, tool: &str) -> Failure {
     let (needed, why) = needed;
     let can = match needed {
-        Variant::Destructive => "can delete or overwrite data",
+        Variant::Destructive => "is destructive",
         _ => "can change data",
     };
-    let error = format!("the tool {tool:?} of server {server:?} {can}: {why}");
+    let error = format!("{server}:{tool} {can}: {why}");
     let needed = needed.as_str();
     // Models read it, so it names no way round what a person approves.
     let hint = format!("Nothing ran. If the user wants this, use call_tool_{needed}.");

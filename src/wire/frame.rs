@@ -83,6 +83,9 @@ impl FrameError {
     /// The JSON-RPC error to answer with.
     pub fn to_rpc_error(&self) -> RpcError {
         match self {
+            Self::NotJson(error) if (error.line(), error.column()) == (1, 0) => {
+                RpcError::parse_error("the message is empty")
+            }
             Self::NotJson(error) => RpcError::parse_error(json_fault(error)),
             Self::NotAMessage(why) => RpcError::invalid_request(why),
             Self::NoId | Self::Unreadable(..) => RpcError::invalid_request(self.to_string()),

@@ -215,9 +215,8 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         let gate = &call.router.0.gate;
         gate.decide(&call.context.caller, server, &Target::tool(tool))?;
         // One tool for everything cannot be approved separately.
-        let error = format!(
-            "the tool {tool:?} of server {server:?} can delete or overwrite data, and call_tool does not call such tools"
-        );
+        let error =
+            format!("{server}:{tool} is destructive, and call_tool does not call such tools");
         let hint = format!(
             "Nothing ran. If the user wants this, call call_tool_destructive with \"{server}:{tool}\" as name and the arguments as args."
         );

@@ -266,9 +266,9 @@ impl BuiltIn {
             arguments.get(&key).is_none_or(|value| value.is_null())
         });
         let hint = if is_missing {
-            format!("Nothing ran. Correct that and call again, as in {usage}.")
+            format!("Nothing ran. Correct the arguments and call again, as in {usage}.")
         } else {
-            "Nothing ran. Correct that and call again.".to_owned()
+            "Nothing ran. Correct the arguments and call again.".to_owned()
         };
         Failure::new(ErrorCode::InvalidArguments, error, hint).into()
     }

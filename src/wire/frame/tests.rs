@@ -97,6 +97,8 @@ fn what_is_no_message_is_told_from_what_is_no_json() {
     for text in ["", "{", "nonsense", r#"{"a":}"#, "\u{feff}{}"] {
         assert!(matches!(parse(text), Err(FrameError::NotJson(_))), "{text}");
     }
+    let why = parse("").expect_err("it is empty").to_rpc_error();
+    assert!(why.message.contains("the message is empty"));
     for text in [
         "7",
         "[]",

@@ -24,7 +24,7 @@ pub(super) const SAID: [(&str, &str); 10] = [
     ("tool_disabled", "is disabled"),
     ("unknown_server", "no server"),
     ("unknown_tool", "has no tool"),
-    ("wrong_variant", "can "),
+    ("wrong_variant", "if you want that"),
     ("tool_held", "is held: "),
 ];
 

@@ -51,7 +51,7 @@ test("callers are listed with their programs, and a search that waits does not f
   const { page, go, title, close } = await visitor(here);
   await go("/ui/usage");
   assert.match(await page.locator("tr[data-key='Caller anonymous']").innerText(), /cursor, claude-code|claude-code, cursor/);
-  await page.getByText("Not counted here: searches, built-in tools, and calls of tools that no server has.").waitFor();
+  await page.getByText("Not counted here: searches, built-in tools, and calls to tools that do not exist.").waitFor();
   // Clicked at once, before what was typed is searched for.
   await page.evaluate(() => {
     const field = document.getElementById("q");

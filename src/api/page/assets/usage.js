@@ -172,7 +172,7 @@ export function usage(first, frame) {
       strip([["Calls", number(all.calls)], ["Errors", all.failed ? `${number(all.failed)}, ${((100 * all.failed) / all.calls).toFixed(1)} %` : "0"], ["Refused", number(all.refused)], ["Answers", `${bytes(all.answer_bytes)} ≈ ${short(tokens(all.answer_bytes))} tokens`], ["p50 / p95", `${took(all.median_us)} / ${took(all.p95_us)}`], ["Definitions not sent", h("b", `≈ ${short(sums.definitions.not_sent)} tokens`)]]),
       h("div.cols", h("section", { "aria-labelledby": "d-h" }, bars(), used(), unused()),
         h("aside.rail", { "aria-label": "Totals" }, saved(),
-          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server }), asked.server || sums.servers.reduce((n, one) => n + one.calls, 0) === all.calls ? null : h("p.hint", "Not counted here: searches, built-in tools, and calls of tools that no server has.")))),
+          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server }), asked.server || sums.servers.reduce((n, one) => n + one.calls, 0) === all.calls ? null : h("p.hint", "Not counted here: searches, built-in tools, and calls to tools that do not exist.")))),
       all.calls ? null : h("p.acts", go("Connect a client", "/ui/clients")),
     ];
   }

@@ -137,9 +137,7 @@ fn server_not_allowed(server: &str, tool: &str) -> Failure {
 }
 
 fn not_allowed_to_destroy(server: &str, tool: &str) -> Failure {
-    let error = format!(
-        "the tool {tool:?} of server {server:?} can delete or overwrite data, which this script may not do"
-    );
+    let error = format!("{server}:{tool} is destructive, and this script may not call such tools");
     let hint = "Nothing ran. Ask the user; if they agree, run the script with options.allow_destructive: true.";
     Failure::new(ErrorCode::WrongVariant, error, hint)
         .of_server(server)
