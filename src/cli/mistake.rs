@@ -164,14 +164,7 @@ impl Mistake<'_> {
         let is_choice = missing.last().is_some_and(|last| last.contains(" or "));
         let and = if is_choice { ", and " } else { " and " };
         let what = format!("`{verb}` needs {}", missing.join(and));
-        let mut step = self.example();
-        let mut words = env::args().skip_while(|word| word != "add").skip(1);
-        if self.line == "mcpproxy upstream add"
-            && let Some(name) = words.next().filter(|word| !word.starts_with('-'))
-        {
-            step = step.replacen(" time ", &format!(" {name} "), 1);
-        }
-        failure(what, step)
+        failure(what, self.example())
     }
 
     /// An option without a value, or with one that is not among its values.

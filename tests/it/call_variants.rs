@@ -146,7 +146,10 @@ async fn a_tool_is_not_called_where_it_cannot_be_told_with_what() {
             let failure = reply.failure();
             assert_eq!(failure["code"], "invalid_arguments", "{built_in} {more}");
             has!(failure["error"], word, "{built_in} {more}");
-            has!(failure["hint"], "Nothing ran. Correct the arguments and call again");
+            has!(
+                failure["hint"],
+                "Nothing ran. Correct the arguments and call again"
+            );
         }
     }
     let intent = r#","intent":{"operation_type":"write","resaon":"x"}"#;

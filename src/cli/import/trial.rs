@@ -45,8 +45,11 @@ pub(super) async fn try_chosen(
             Some(NextStep::FixEntry { key: Some(key), .. }) if *key == *"command" => {
                 again("install it, or give the program's full path after `--`")
             }
+            Some(NextStep::FixEntry { key: Some(key), .. }) if *key == *"url" => {
+                again("check its URL and that the server is running")
+            }
             Some(NextStep::FixEntry { how: Some(how), .. } | NextStep::Act { how, .. }) => {
-                again(&how.replace("its `url`", "its URL"))
+                again(&how)
             }
             _ if is_program => again("run the command by hand to see what it does"),
             _ => again("check that the URL is right and the server is running"),

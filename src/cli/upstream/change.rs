@@ -184,6 +184,9 @@ async fn conclude(
     let past = verb.past();
     if change.changed.is_empty() && verb != ServerVerb::Restart {
         out.note(&format!("{name} is already {past}"));
+        if verb == ServerVerb::Enable {
+            change.server = outcome::wait_for(daemon, name, None).await?;
+        }
         return Ok(change);
     }
     match verb {
