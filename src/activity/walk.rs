@@ -65,7 +65,7 @@ enum Values {
 struct Part<'a> {
     walk: &'a Walk<'a>,
     name: &'a str,
-    json: &'a str,
+    json: &'a [u8],
     depth: usize,
     values: Values,
 }
@@ -99,10 +99,10 @@ impl<'a> Walk<'a> {
 
     /// The value for a record.
     pub(super) fn value(&self, value: &Raw) -> Raw {
-        Raw::author(&self.part("", value.as_str(), DEPTH))
+        Raw::author(&self.part("", value.as_bytes(), DEPTH))
     }
 
-    fn part<'p>(&'p self, name: &'p str, json: &'p str, depth: usize) -> Part<'p> {
+    fn part<'p>(&'p self, name: &'p str, json: &'p [u8], depth: usize) -> Part<'p> {
         Part {
             walk: self,
             name,
@@ -144,7 +144,7 @@ impl Serialize for Part<'_> {
         if self.walk.is_spent() || self.depth == 0 {
             return to.serialize_str(LEFT_OUT);
         }
-        match self.json.as_bytes() {
+        match self.json {
             [b'{', ..] => self.object(to),
             [b'[', ..] => self.list(to),
             [b'"', ..] => to.serialize_str(&self.text()),
@@ -163,7 +163,7 @@ impl Serialize for Part<'_> {
 
 impl Part<'_> {
     fn number<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Ok(number) = serde_json::from_str::<Number>(self.json) else {
+        let Ok(number) = serde_json::from_slice::<Number>(self.json) else {
             // Beyond the range of numbers.
             return to.serialize_str(LEFT_OUT);
         };
@@ -180,7 +180,7 @@ impl Part<'_> {
         let walk = self.walk;
         let mut shown = to.serialize_seq(None)?;
         let mut before = ListContext::default();
-        for element in Elements::of(self.json.as_bytes()) {
+        for element in Elements::of(self.json) {
             if walk.is_spent() {
                 shown.serialize_element(LEFT_OUT)?;
                 break;
@@ -188,7 +188,7 @@ impl Part<'_> {
             walk.spend(2);
             let json = self.json.get(element.value).unwrap_or_default();
             let is_secret = walk.guesses && is_announced(&mut before, json);
-            match json.as_bytes() {
+            match json {
                 [b'"' | b'-' | b'0'..=b'9', ..] if is_secret => shown.serialize_element(MASK)?,
                 _ => {
                     let name = if is_secret { SECRET } else { self.name };
@@ -201,7 +201,7 @@ impl Part<'_> {
 
     fn object<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let walk = self.walk;
-        let members: Vec<MemberSpan> = Members::of(self.json.as_bytes()).collect();
+        let members: Vec<MemberSpan> = Members::of(self.json).collect();
         let part =
             |range: &std::ops::Range<usize>| self.json.get(range.clone()).unwrap_or_default();
         // The member that names the others may stand anywhere among them.
@@ -220,7 +220,7 @@ impl Part<'_> {
             let (key, json) = (whole(part(&member.key)), part(&member.value));
             walk.spend(key.len() + 4);
             let shown_key = walk.key(&key);
-            if self.values == Values::Hidden && json != "null" {
+            if self.values == Values::Hidden && json != b"null" {
                 walk.spend(MASK.len() + 2);
                 shown.serialize_entry(&shown_key, MASK)?;
                 continue;
@@ -251,7 +251,7 @@ impl Part<'_> {
         // JSON inside a string has names of its own that say what is secret.
         let inner = is_json(&text).then(|| serde_json::from_str::<&RawValue>(&text));
         if let Some(Ok(inner)) = inner {
-            let inner = walk.part(self.name, inner.get(), self.depth - 1);
+            let inner = walk.part(self.name, inner.get().as_bytes(), self.depth - 1);
             let inner = Part {
                 values: self.values,
                 ..inner
@@ -271,8 +271,8 @@ fn is_json(text: &str) -> bool {
 }
 
 /// Takes the next element of a list. Whether it is a secret because of those before it.
-fn is_announced(before: &mut ListContext, json: &str) -> bool {
-    match json.as_bytes() {
+fn is_announced(before: &mut ListContext, json: &[u8]) -> bool {
+    match json {
         [b'"', ..] => before.hide(&whole(json)),
         [b'{' | b'[', ..] => before.hide_other(),
         [b't' | b'f', ..] => {
@@ -288,43 +288,57 @@ fn is_announced(before: &mut ListContext, json: &str) -> bool {
     }
 }
 
-fn text_of(json: &str) -> Option<Cow<'_, str>> {
-    json.starts_with('"').then(|| whole(json))
+fn text_of(json: &[u8]) -> Option<Cow<'_, str>> {
+    json.starts_with(b"\"").then(|| whole(json))
 }
 
 /// The text of a JSON string.
-fn whole(json: &str) -> Cow<'_, str> {
+fn whole(json: &[u8]) -> Cow<'_, str> {
     beginning(json, usize::MAX).0
 }
 
 /// The beginning of the text of a JSON string, of `most` bytes or slightly more, and whether there is more. An escape that is no character ends
 /// it.
-fn beginning(json: &str, most: usize) -> (Cow<'_, str>, bool) {
+fn beginning(json: &[u8], most: usize) -> (Cow<'_, str>, bool) {
     let inside = json
         .get(1..json.len().saturating_sub(1))
         .unwrap_or_default();
-    if inside.len() <= most && memchr::memchr(b'\\', inside.as_bytes()).is_none() {
-        return (Cow::Borrowed(inside), false);
+    let plain = plain_beginning(inside, most);
+    if plain.len() == inside.len() || plain.len() >= most {
+        return (Cow::Borrowed(plain), plain.len() < inside.len());
     }
-    let mut escapes = memchr::memchr_iter(b'\\', inside.as_bytes());
     let (mut text, mut at) = (String::with_capacity(most.min(inside.len())), 0);
-    while text.len() < most && at < inside.len() {
-        // The second backslash of an escape was read with the first.
-        let escape = escapes.find(|escape| *escape >= at);
-        let end = at.saturating_add(most - text.len());
-        let end = inside.ceil_char_boundary(escape.unwrap_or(inside.len()).min(end));
-        text.push_str(inside.get(at..end).unwrap_or_default());
-        at = end;
-        if escape == Some(at) {
-            let rest = inside.as_bytes().get(at..).unwrap_or_default();
+    while text.len() < most
+        && let Some(rest) = inside.get(at..).filter(|rest| !rest.is_empty())
+    {
+        if rest.starts_with(b"\\") {
             let Some((character, length)) = unescaped(rest) else {
                 break;
             };
             text.push(character);
             at += length;
+        } else {
+            let plain = plain_beginning(rest, most - text.len());
+            if plain.is_empty() {
+                break;
+            }
+            text.push_str(plain);
+            at += plain.len();
         }
     }
     (Cow::Owned(text), at < inside.len())
+}
+
+/// The characters before the first escape of a text, `most` bytes of them or slightly more.
+fn plain_beginning(text: &[u8], most: usize) -> &str {
+    let is_within = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
+    let mut end = most.min(text.len());
+    while is_within(text.get(end)) {
+        end += 1;
+    }
+    let text = text.get(..end).unwrap_or_default();
+    let plain = memchr::memchr(b'\\', text).map_or(text, |escape| &text[..escape]);
+    str::from_utf8(plain).unwrap_or_default()
 }
 
 /// Bytes of `\uXXXX`, of which two may stand for one character.
@@ -452,11 +466,11 @@ mod tests {
         #[test]
         fn the_beginning_of_a_text_is_what_it_spells(text in text(), every in 1_usize..9, most in 0_usize..80) {
             let json = spelled(&text, every);
-            let (found, is_cut) = beginning(&json, most);
+            let (found, is_cut) = beginning(json.as_bytes(), most);
             prop_assert!(text.starts_with(&*found));
             prop_assert_eq!(is_cut, found.len() < text.len());
             prop_assert!(!is_cut || (most..most + 8).contains(&found.len()));
-            prop_assert_eq!(whole(&json), text);
+            prop_assert_eq!(whole(json.as_bytes()), text);
         }
 
         #[test]

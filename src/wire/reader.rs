@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{
     scan::{MemberSpan, NEAR},
-    window::{self, WINDOW},
+    window::{self, WINDOW, is_short},
 };
 
 /// Limit: how deep what it takes nests.
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         let (text, mut at, mut windows) = (self.text, at + 1, 0);
         while let Some(window) = text.get(at..).and_then(<[u8]>::first_chunk) {
             if windows == NEAR {
-                match self.blocks(at) {
+                match window::end_of_string::<true>(text, at) {
                     Ok(end) => return Some(end),
                     Err(rest) => (at, windows) = (rest, 0),
                 }
@@ -224,32 +224,6 @@ impl<'a> Reader<'a> {
                 _ => self.odd(at)?,
             }
         }
-    }
-
-    /// The end of a string of which the rest begins at `at`; or how far it was read: to what is odd, or to the last bytes, which are no
-    /// whole block.
-    fn blocks(&self, mut at: usize) -> Result<usize, usize> {
-        let mut is_escaped = 0;
-        while let Some(block) = self.text.get(at..).and_then(<[u8]>::first_chunk) {
-            let [quotes, backslashes, mut odd] = window::of_block(block);
-            let escaped = window::escaped(backslashes, &mut is_escaped);
-            let (ends, mut letters) = (quotes & !escaped, escaped & !quotes & !backslashes);
-            while letters != 0 {
-                let letter = letters.trailing_zeros() as usize;
-                odd |= u64::from(!is_short(block[letter % block.len()])) << letter;
-                letters &= letters - 1;
-            }
-            let [first, end] = [odd, ends].map(|bits| bits.trailing_zeros() as usize);
-            if end < first {
-                return Ok(at + end + 1);
-            }
-            if odd != 0 {
-                // The backslash before it belongs to it.
-                return Err(at + first - usize::from(escaped >> first & 1 == 1));
-            }
-            at += block.len();
-        }
-        Err(at - usize::from(is_escaped > 0))
     }
 
     /// The end of what stands in a string at `at` and is neither a plain character nor a short escape.
@@ -306,21 +280,6 @@ impl<'a> Reader<'a> {
         }
         Some(at)
     }
-}
-
-/// Whether this stands behind a backslash and ends the escape.
-fn is_short(letter: u8) -> bool {
-    /// A table, because most escapes of a text are of these.
-    const SHORT: [bool; 256] = {
-        let (mut short, letters) = ([false; 256], b"\"\\/bfnrt");
-        let mut n = 0;
-        while n < letters.len() {
-            short[letters[n] as usize] = true;
-            n += 1;
-        }
-        short
-    };
-    SHORT[usize::from(letter)]
 }
 
 /// Which of the containers that are open are objects.

@@ -163,7 +163,7 @@ pub(super) fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     let (mut at, mut windows) = (at + 1, 0);
     while let Some(window) = text.get(at..).and_then(<[u8]>::first_chunk) {
         if windows == NEAR {
-            match skip_blocks(text, at) {
+            match window::end_of_string::<false>(text, at) {
                 Ok(end) => return Some(end),
                 Err(rest) => (at, windows) = (rest, 0),
             }
@@ -197,29 +197,6 @@ pub(super) fn skip_string(text: &[u8], at: usize) -> Option<usize> {
 
 /// How many windows are looked at before blocks are: most strings end there.
 pub(super) const NEAR: usize = 3;
-
-/// How many blocks are looked at before `memchr` is called. Prose has a quote or an escape every few bytes, where the call costs more than
-/// the search; base64 has none for megabytes.
-const PLAIN: usize = 2;
-
-/// The position after a string of which the rest begins at `at`, or that of the last bytes, which are no whole block.
-fn skip_blocks(text: &[u8], mut at: usize) -> Result<usize, usize> {
-    let (mut is_escaped, mut plain) = (0, 0);
-    while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let [quotes, backslashes, _] = window::of_block(block);
-        let ends = quotes & !window::escaped(backslashes, &mut is_escaped);
-        if ends != 0 {
-            return Ok(at + ends.trailing_zeros() as usize + 1);
-        }
-        at += block.len();
-        plain = if backslashes == 0 { plain + 1 } else { 0 };
-        if plain > PLAIN {
-            let rest = text.get(at..).unwrap_or_default();
-            at += memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-        }
-    }
-    Err(at + usize::from(is_escaped > 0))
-}
 
 /// The position after the value that starts at `at`.
 fn skip_value(text: &[u8], at: usize) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! Finds what is special in strings of JSON, sixteen bytes or four times as many at a time: a bit for each byte.
 //!
 //! The only `unsafe` beside the allocator's settings: the compiler asks for it at instructions that not every processor of the kind may have.
-//! These are SSE2, which is a part of x86-64.
+//! SSE2 is a part of x86-64; AVX2 is used where the processor has it.
 
 /// Bytes that are looked at together.
 pub(super) const WINDOW: usize = 16;
@@ -34,10 +34,67 @@ pub(super) fn of_block(block: &[u8; BLOCK]) -> [u64; 3] {
     all
 }
 
+/// Blocks that are looked at before `memchr` is called. Prose has a quote or an escape every few bytes, where the call costs more than the
+/// search; base64 has none for megabytes.
+const PLAIN: usize = 2;
+
+/// The position after a string of which the rest begins at `at`. Or how far it was read: to the last bytes, which are no whole block, or, with
+/// `STRICT`, to what is neither a plain character nor a short escape.
+#[inline]
+pub(super) fn end_of_string<const STRICT: bool>(text: &[u8], at: usize) -> Result<usize, usize> {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "the processor has AVX2")]
+    if is_x86_feature_detected!("avx2") {
+        return unsafe { avx2::end_of_string::<STRICT>(text, at) };
+    }
+    end_by::<STRICT>(text, at, of_block)
+}
+
+#[expect(
+    clippy::inline_always,
+    reason = "compiled for the instructions of each caller"
+)]
+#[inline(always)]
+fn end_by<const STRICT: bool>(
+    text: &[u8],
+    mut at: usize,
+    of_block: impl Fn(&[u8; BLOCK]) -> [u64; 3],
+) -> Result<usize, usize> {
+    let (mut is_escaped, mut plain) = (0, 0);
+    while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let [quotes, backslashes, mut odd] = of_block(block);
+        let escaped = escaped(backslashes, &mut is_escaped);
+        let (ends, mut letters) = (quotes & !escaped, escaped & !quotes & !backslashes);
+        if !STRICT {
+            (odd, letters) = (0, 0);
+        }
+        while letters != 0 {
+            let letter = letters.trailing_zeros() as usize;
+            odd |= u64::from(!is_short(block[letter % BLOCK])) << letter;
+            letters &= letters - 1;
+        }
+        let [first, end] = [odd, ends].map(|bits| bits.trailing_zeros() as usize);
+        if end < first {
+            return Ok(at + end + 1);
+        }
+        if odd != 0 {
+            // The backslash before it belongs to it.
+            return Err(at + first - usize::from(escaped >> first & 1 == 1));
+        }
+        at += BLOCK;
+        plain = if backslashes == 0 { plain + 1 } else { 0 };
+        if !STRICT && plain > PLAIN {
+            let rest = text.get(at..).unwrap_or_default();
+            at += memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        }
+    }
+    Err(at - usize::from(is_escaped > 0))
+}
+
 /// What stands behind the backslash of an escape, in a block with these backslashes. `is_first` is 1 where its first byte does, and then
 /// where the one behind it does.
 #[inline]
-pub(super) fn escaped(backslashes: u64, is_first: &mut u64) -> u64 {
+fn escaped(backslashes: u64, is_first: &mut u64) -> u64 {
     const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
     if backslashes == 0 {
         return std::mem::take(is_first);
@@ -48,6 +105,21 @@ pub(super) fn escaped(backslashes: u64, is_first: &mut u64) -> u64 {
     let escaped = marks ^ (backslashes | *is_first);
     *is_first = (marks & backslashes) >> (BLOCK - 1);
     escaped
+}
+
+/// Whether this stands behind a backslash and ends the escape.
+pub(super) fn is_short(letter: u8) -> bool {
+    /// A table, because most escapes of a text are of these.
+    const SHORT: [bool; 256] = {
+        let (mut short, letters) = ([false; 256], b"\"\\/bfnrt");
+        let mut n = 0;
+        while n < letters.len() {
+            short[letters[n] as usize] = true;
+            n += 1;
+        }
+        short
+    };
+    SHORT[usize::from(letter)]
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -70,6 +142,42 @@ mod sse2 {
         let others = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
         let bits = |found| _mm_movemask_epi8(found).cast_unsigned();
         [bits(quotes), bits(backslashes), bits(others)]
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{
+        _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_movemask_epi8, _mm256_set_epi64x,
+        _mm256_set1_epi8,
+    };
+
+    use super::BLOCK;
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn end_of_string<const STRICT: bool>(
+        text: &[u8],
+        at: usize,
+    ) -> Result<usize, usize> {
+        super::end_by::<STRICT>(text, at, |block| of_block(block))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of_block(block: &[u8; BLOCK]) -> [u64; 3] {
+        let (words, _) = block.as_chunks();
+        let word = |at: usize| i64::from_le_bytes(words[at]);
+        let [low, high] = [0, 4].map(|at| {
+            let bytes = _mm256_set_epi64x(word(at + 3), word(at + 2), word(at + 1), word(at));
+            [
+                _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"'.cast_signed())),
+                _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\'.cast_signed())),
+                // Signed: what is above ASCII is below 0.
+                _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes),
+            ]
+            .map(|found| u64::from(_mm256_movemask_epi8(found).cast_unsigned()))
+        });
+        std::array::from_fn(|n| high[n] << 32 | low[n])
     }
 }
 
@@ -136,6 +244,14 @@ mod tests {
                 block.as_chunks_mut().0[n] = window;
                 prop_assert_eq!(of_block(&block), there.map(|bits| u64::from(bits) << (n * WINDOW)));
             }
+        }
+
+        #[test]
+        fn all_processors_find_the_same_end(text in "[ -~]{0,40}([\"\\\\a\\-ä\n]|[a-z]{70}){0,12}[ -~]{64}", at in 0..40_usize) {
+            let text = text.as_bytes();
+            let of = |block: &[u8; BLOCK]| of_block(block);
+            prop_assert_eq!(end_of_string::<true>(text, at), end_by::<true>(text, at, of));
+            prop_assert_eq!(end_of_string::<false>(text, at), end_by::<false>(text, at, of));
         }
 
         #[test]
