@@ -6,7 +6,9 @@ use super::{
     Backing, Connections, LEFT_OUT_STEP, LeftOut, Management,
     health::is_zero,
     operator_view::{OperatorView, as_data, step_while_held, wants_more},
-    server_state::{ServerState, first_start, has_connection, latest_line, shown_state, state},
+    server_state::{
+        ServerState, first_start, has_connection, last_start, latest_line, shown_state, state,
+    },
 };
 use crate::{
     config::{BrokenEntry, DEMO, DemoOrigin, ServerEntry, SessionScope, TransportKind},
@@ -66,6 +68,9 @@ pub struct ServerRow {
     /// Seconds until the next automatic attempt; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_attempt_in_seconds: Option<u64>,
+    /// The duration of the last start in microseconds; absent if the server is not asleep, or has not started since the daemon began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_start_us: Option<u64>,
     /// The next step in the words of a terminal.
     pub next_step: Option<String>,
     /// The next step as data.
@@ -144,6 +149,7 @@ impl ServerRow {
             last_error: self.reason,
             reason: None,
             next_attempt_in_seconds: None,
+            last_start_us: None,
             next_step: None,
             step: None,
             ..self
@@ -225,6 +231,7 @@ impl<B: Backing> Management<B> {
                 .all()
                 .find_map(Status::next_attempt_in)
                 .map(|wait| wait.as_secs()),
+            last_start_us: last_start(&connections),
             next_step,
             step: step.flatten(),
             demo: view.settings.demo.filter(|_| entry.name.as_str() == DEMO),

@@ -65,6 +65,13 @@ pub(super) fn first_start(connections: &Connections) -> Option<String> {
     Some(format!("first start may download, up to {longest}"))
 }
 
+/// The microseconds that the last start of an asleep server took.
+pub(super) fn last_start(connections: &Connections) -> Option<u64> {
+    let base = connections.base.as_ref();
+    let asleep = base.filter(|base| base.state == State::Asleep)?;
+    u64::try_from(asleep.last_start?.as_micros()).ok()
+}
+
 /// The last line that is not blank, as a terminal would show it: without what a progress bar has overwritten.
 pub(super) fn latest_line(lines: &[String]) -> Option<String> {
     let mut words = lines

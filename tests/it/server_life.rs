@@ -186,6 +186,8 @@ async fn a_server_at_work_does_not_sleep_and_one_that_sleeps_stays_listed() {
         idle.wait_for_children(0).await;
         client.call("idle__echo", "{}").await.result();
         idle.wait_for_children(0).await;
+        let row = daemon.row("idle").await;
+        assert!(row["last_start_us"].as_u64() > Some(0), "{row}");
         assert_eq!((working.alive().len(), asking.alive().len()), (1, 1));
         assert!(client.tool_names().await.contains(&"idle__echo".to_owned()));
         client.respond(&id, r#"{"action":"decline"}"#).await;

@@ -24,6 +24,8 @@ pub struct Status {
     pub unrecorded_failures: u32,
     /// The deadline of the attempt, if the server is being started for the first time and may have to download its program.
     pub first_start: Option<Duration>,
+    /// How long the last successful start took.
+    pub last_start: Option<Duration>,
 }
 
 impl Status {

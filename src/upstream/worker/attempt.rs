@@ -179,6 +179,7 @@ impl Worker {
         tracing::info!(server = %self.entry.name, tools = catalog.tools.len(), "server is ready");
         let listed = listed_in_words(&catalog, known.as_deref());
         let step = self.attempt_ended(None, Some(listed));
+        self.set_status(|status| status.last_start = step.took);
         self.record("ready", step);
         self.life.answering = meanwhile.answering;
         self.life.open = Some(Connected::new(open, meanwhile.news, live.clone()));

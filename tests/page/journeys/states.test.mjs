@@ -1,7 +1,7 @@
 // States that no other journey sees: nothing configured, signed out, the daemon gone, a broken file, many servers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agentCalls, copied, eventually, isSound, isSoundEverywhere, shot, visitor, world } from "../world.mjs";
+import { agentCalls, copied, eventually, isSound, isSoundEverywhere, servers, shot, visitor, world } from "../world.mjs";
 
 test("with nothing configured the page says how to begin, and sees the first call", async () => {
   const here = await world({ entries: () => ({}) });
@@ -68,6 +68,14 @@ test("a file that cannot be read is named while the last good one holds", async 
   assert.equal(await page.locator(".note").count(), 1, "it is said once");
   await page.getByRole("button", { name: "Copy the file’s path" }).click();
   assert.equal(await copied(page), here.config);
+  await close();
+  await here.end();
+});
+
+test("the row of an asleep server shows how long its last start took", async () => {
+  const here = await world({ entries: (of) => ({ bookings: { ...servers(of).bookings, idle_timeout: "1s" } }), more: { idle_check_interval: "1s" } });
+  const { page, close } = await visitor(here);
+  await page.getByText(/^Asleep until the next call; the last start took \d/).waitFor();
   await close();
   await here.end();
 });

@@ -221,7 +221,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   }
   if (one.left_out) return ["mcpproxy cannot use some of its definitions", one.next_step ? next(sentence(stepWords(one))) : null];
   if (one.detail) return h("div.one", { title: one.last_output }, capital(one.detail), one.last_output ? h("span.dim", ": ", said(one.last_output)) : null);
-  if (one.state === "Disconnected") return h("span.dim", "Asleep until the next call");
+  if (one.state === "Disconnected") return h("span.dim", `Asleep until the next call${one.last_start_us === undefined ? "" : `; the last start took ${took(one.last_start_us)}`}`);
   return null;
 }
 
