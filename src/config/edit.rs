@@ -1,11 +1,11 @@
 //! Edits of the text of a configuration file. Pure. They keep comments, the order of keys, unknown keys, and whether `mcpServers` is a map
 //! or an array.
 
-use jsonc_parser::ast;
+use jsonc_parser::{ast, common::Ranged};
 use serde_json::{Map, Value};
 
 use super::{
-    ConfigError, Document, NotUndone,
+    ConfigError, Document, LineColumn, NotUndone,
     document::{self, SERVERS, split_mark, tree},
     masks::UnknownMask,
     splice::{self, NewMember},
@@ -134,6 +134,14 @@ pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditE
             _ => Err(EditError::NotAnEntry(name.to_owned())),
         },
     }
+}
+
+/// The line at which a server's entry begins, counted from 1.
+pub fn entry_line(text: &str, name: &str) -> Option<usize> {
+    let document = document::read(text).ok()?;
+    let mut entries = document.servers_in_tree();
+    let (_, entry) = entries.find(|(server, _)| server.name.as_deref() == Some(name))?;
+    Some(LineColumn::of_byte(document.text, entry.start()).line)
 }
 
 /// The names and entries of all servers as they are written, references unresolved. They may contain secrets.

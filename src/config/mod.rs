@@ -76,7 +76,9 @@ pub use blank::Blank;
 pub use container_options::is_followed_by_value;
 pub use demo::{DEMO, DemoProgram};
 pub use document::{Document, json_and_repeated, json_of};
-pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
+pub use edit::{
+    Change, EditError, count_entries, edit, edit_all, entry_line, written_entries, written_entry,
+};
 pub use entry_switches::EntryFlag;
 pub use file::read_text;
 pub use finding::{ConfigError, ConfigFinding, FindingKind, LineColumn};

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     config::{
-        Author, ChangeOf, ConfigFinding, FindingKind, Settings, Transport, TransportKind, Warning,
+        self, Author, ChangeOf, ConfigFinding, FindingKind, Settings, Transport, TransportKind,
+        Warning,
     },
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::Standing,
@@ -54,6 +55,9 @@ pub struct ServerDetails {
     pub server: ServerRow,
     /// The entry as the file has it, with secrets as `***`, even if it cannot be used.
     pub entry: Option<Value>,
+    /// The line of the configuration file at which the entry begins; absent if the file has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
     /// The file with its stderr; null for a remote server.
     #[serde(default)]
     pub log_file: Option<PathBuf>,
@@ -123,10 +127,12 @@ impl<B: Backing> Management<B> {
         let settings = self.settings()?;
         let connections = self.0.connections(name);
         let server = self.server(name)?;
+        let text = config::read_text(self.config_file()).ok();
         Ok(ServerDetails {
             log_file: self.log_file(&settings, &server).ok(),
             server,
             entry: self.reviewed_entry(&settings, name, ShownIn::Listing).0,
+            line: text.and_then(|text| config::entry_line(&text, name)),
             in_flight: connections.in_flight,
             logged_in: connections.is_logged_in,
             unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{Change, EditError, Surroundings, edit, parse, written_entry};
+use crate::config::{Change, EditError, Surroundings, edit, entry_line, parse, written_entry};
 
 pub(super) fn add(name: &str, entry: Value) -> Change {
     let Value::Object(entry) = entry else {
@@ -31,6 +31,16 @@ pub(super) fn remove(name: &str) -> Change {
 #[track_caller]
 fn check(before: &str, change: &Change, after: &str) {
     assert_eq!(edit(before, change).expect("an edit that works"), after);
+}
+
+#[test]
+fn an_entry_is_found_by_its_line() {
+    let map = "\u{feff}// a\n{ \"mcpServers\": {\n  \"a\": {},\n  \"b\": {}\n} }";
+    assert_eq!(entry_line(map, "b"), Some(4));
+    assert_eq!(entry_line(map, "c"), None);
+    let list = "{ \"mcpServers\": [\n  { \"name\": \"a\" }\n] }";
+    assert_eq!(entry_line(list, "a"), Some(2));
+    assert_eq!(entry_line("{", "a"), None);
 }
 
 #[test]

@@ -68,6 +68,7 @@ test("a server says when it was awake and how long its starts took", async () =>
   await who.page.getByRole("img", { name: /^Last 24 hours: ran once, .* in all, and is still running; no failed start or lost connection$/ }).waitFor();
   const start = who.page.locator("tr", { hasText: "5 tools. Up " });
   assert.match(await start.innerText(), /\d (ms|s)/);
+  await who.page.getByText("line 4 of the configuration file; without defaults, secrets masked").waitFor();
   await who.go("/ui/servers/broken");
   await who.page.getByRole("img", { name: /^Last 24 hours: did not run; \d+ failed start/ }).waitFor();
   assert.ok(await who.page.locator("svg.starts .fail").count() > 0);

@@ -216,7 +216,7 @@ export function server(name, frame, first) {
     const removing = asked === "remove"
       ? confirm(`Remove ${name}?`, `Deletes ${one.demo ? "" : "its entry, its login and "}its log. Agents can no longer use its ${count(one.tools ?? 0, "tool")}.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
       : one.demo === "command_line" ? null : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
-    return section("Configuration", [h("p", one.demo ? "the demo has no entry in the configuration file" : "without defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
+    return section("Configuration", [h("p", one.demo ? "the demo has no entry in the configuration file" : `${details.line ? `line ${number(details.line)} of the configuration file; ` : ""}without defaults, secrets masked`), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
       h("div.cols.even",
         json(asWritten(entry), "Entry"),
         h("div", one.unusable ? null : facts([
