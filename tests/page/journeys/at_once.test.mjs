@@ -23,6 +23,7 @@ test("tools are found by type, state and use, and hidden and offered together", 
   await isSoundEverywhere(who, "tools by type", "tools-several");
   await go("/ui/tools");
   await page.locator("li.hit", { hasText: "cancel_all" }).getByText("0 calls in 30 d").waitFor();
+  await page.getByText(/^bookings \d+ calls? in 30 d$/).waitFor();
   const names = () => page.locator("li.hit h3 a").allInnerTexts();
   await page.locator("select[name=type]").selectOption("destructive");
   await page.waitForURL(/type=destructive/);

@@ -96,12 +96,20 @@ export function toolsList(frame, asked, change) {
       h("div", used ? h("p.score", h("span.dim", `${count(used.get(tool.name) ?? 0, "call")} in ${DAYS} d`)) : null));
   }
 
+  /** Tools by server, each server with how often its tools were called. */
+  function byServer(some) {
+    const callsOf = (server) => [...used].reduce((sum, [tool, calls]) => sum + (tool.startsWith(`${server}:`) ? calls : 0), 0);
+    return [...Map.groupBy(some, (tool) => tool.server)].map(([server, its]) => [
+      h("p.sec", { "data-key": `of ${server}` }, h("b", said(server)), " ", h("span.small.dim", used ? `${count(callsOf(server), "call")} in ${DAYS} d` : "")),
+      h("ol", { "data-rows": "", "data-key": `tools of ${server}` }, its.map(line)),
+    ]);
+  }
+
   function render() {
     if (!tools.length) return empty("No tools yet.", "The tools appear here when their servers connect.", live.status?.servers.total === 0 ? go("Add a server", "/ui/add") : go("Servers", "/ui/"));
     const rows = shown();
     const offered = rows.filter((tool) => tool.callable);
     const others = rows.filter((tool) => !tool.callable);
-    const lines = (some) => (some.length ? h("ol", { "data-rows": "" }, some.map(line)) : null);
     const rest = others.slice(0, Math.max(0, most - offered.length));
     listed = [...offered.slice(0, most), ...rest].map((tool) => tool.name);
     const more = rows.length - most;
@@ -111,8 +119,8 @@ export function toolsList(frame, asked, change) {
       filters(), several(),
       it.failure ? failed(it.failure) : null,
       rows.length ? null : empty("No tool matches these filters.", "", go("All tools", "/ui/tools")),
-      lines(offered.slice(0, most)),
-      rest.length ? [h("h2.sec", `${count(others.length, "tool")} hidden from agents`), lines(rest)] : null,
+      byServer(offered.slice(0, most)),
+      rest.length ? [h("h2.sec", `${count(others.length, "tool")} hidden from agents`), h("ol", { "data-rows": "" }, rest.map(line))] : null,
       more > 0 ? h("p.sec", button(`Show ${number(step)} more`, () => { most += STEP; frame.paint(); }), h("span.small.dim", ` ${number(most)} of ${number(rows.length)} are shown.`)) : null);
   }
 
