@@ -72,10 +72,15 @@ test("a file that cannot be read is named while the last good one holds", async 
   await here.end();
 });
 
-test("the row of an asleep server shows how long its last start took", async () => {
-  const here = await world({ entries: (of) => ({ bookings: { ...servers(of).bookings, idle_timeout: "1s" } }), more: { idle_check_interval: "1s" } });
-  const { page, close } = await visitor(here);
+test("an asleep server shows how long its last start took, and when it sleeps", async () => {
+  const timed = ({ bookings, crm }) => ({ bookings: { ...bookings, idle_timeout: 1 }, crm: { ...crm, idle_timeout: "adaptive", max_idle_timeout: "2m" } });
+  const here = await world({ entries: (of) => timed(servers(of)), more: { idle_check_interval: "1s" } });
+  const { page, go, close } = await visitor(here);
   await page.getByText(/^Asleep until the next call; the last start took \d/).waitFor();
+  await go("/ui/servers/bookings");
+  await page.getByText("after 1 s without use").waitFor();
+  await go("/ui/servers/crm");
+  await page.getByText("after at most 2 min without use").waitFor();
   await close();
   await here.end();
 });

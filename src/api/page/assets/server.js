@@ -223,7 +223,7 @@ export function server(name, frame, first) {
           ["Transport", said(one.transport)],
           ["Own address", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],
           ["Started", entry.start === "eager" ? "with the daemon" : "when it is needed"],
-          ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "after 1 to 5 min without use" : ["after ", said(spelt(entry.idle_timeout)), " without use"]],
+          ["Sleeps", sleeps(entry)],
           ["Shared by", one.instances === undefined ? "all clients" : `not all clients; ${count(one.instances, "instance runs", "instances run")}`],
           ["Connection timeout", said(spelt(entry.init_timeout))],
           ["Call timeout", [said(spelt(entry.call_tool_timeout)), " without progress"]],
@@ -253,6 +253,13 @@ export function server(name, frame, first) {
   }
 
   return { title: name, tab: "servers", filters: ["log"], waiting: `Reading ${name}…`, load, refresh: () => (it.doing ? undefined : load()), render, leave: log.leave, ways, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
+}
+
+/** When it is put to sleep. */
+function sleeps({ start, idle_timeout: after, min_idle_timeout: least, max_idle_timeout: most }) {
+  if (start === "eager" || after === "never") return "never";
+  const bounds = [least && `at least ${spelt(least)}`, most && `at most ${spelt(most)}`].filter(Boolean).join(" and ");
+  return said(`after ${after === "adaptive" ? bounds || "1 to 5 min" : spelt(after)} without use`);
 }
 
 /** Why agents cannot call a tool, in a word. */

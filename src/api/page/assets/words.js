@@ -29,8 +29,8 @@ export function span(seconds) {
   return `${Math.floor(whole / size)} ${unit}${rest ? ` ${rest} ${next[0]}` : ""}`;
 }
 
-/** A time as the file and the daemon write it, `1m29s`, with units as above. */
-export const spelt = (text) => String(text ?? "").replace(/\b(?:\d+(?:ms|[smhd]))+\b/g, (time) => time.replace(/(\d+)(ms|[smhd])/g, (_, n, unit) => `${n} ${unit === "m" ? "min" : unit} `).trim());
+/** A time as the file and the daemon write it, `1m29s` or a number of seconds, with units as above. */
+export const spelt = (text) => (typeof text === "number" ? `${text} s` : String(text ?? "")).replace(/\b(?:\d+(?:ms|[smhd]))+\b/g, (time) => time.replace(/(\d+)(ms|[smhd])/g, (_, n, unit) => `${n} ${unit === "m" ? "min" : unit} `).trim());
 
 export function bytes(n) {
   if (n < 1000) return `${n} B`;
