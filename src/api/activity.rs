@@ -52,7 +52,7 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/figures",
             figures,
-            About::new("callFigures", "Figures for the calls of the last hour or 24 hours: in total, by server, and by tool of a server.")
+            About::new("callFigures", "Figures for the calls of the last hour or 24 hours: in total, by server and, with `server` or `tool`, by tool.")
                 .asks::<FigureQuery>()
                 .gives::<CallFigures>(),
         )
@@ -68,7 +68,7 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/stream",
             follow,
-            About::new("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed ones; with `after`, the records since that one come first.")
+            About::new("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed records; with `after`, the records after that one come first.")
                 .asks::<RecordQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text(EVENTS),

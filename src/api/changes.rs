@@ -96,7 +96,7 @@ struct Failed {
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "changeServers",
-        "Enables, disables, quarantines or removes several servers by one change of the file, or restarts them.",
+        "Enables, disables, quarantines or removes several servers in one change of the configuration file, or restarts them.",
     );
     let about = about.takes::<ManyChanges>().gives::<Outcomes>();
     Routes::new().post("/api/v1/changes", change::<V>, about)

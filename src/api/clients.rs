@@ -49,7 +49,7 @@ pub(super) fn routes() -> Routes {
             give_own_token,
             About::new(
                 "giveClientToken",
-                "Issues a token to a client that connects without one, or not at all, and writes it into the client's file; with `dry_run`, only shows the change.",
+                "Issues a token to a client that is not connected or connects without a token, and writes it into the client's file; with `dry_run`, only shows the change.",
             )
             .may_take::<ChangeBody>()
             .gives::<OwnToken>()

@@ -69,7 +69,7 @@ pub(super) fn routes() -> Routes {
             move_here,
             About::new(
                 "moveClientServers",
-                "Imports the servers of a client's file, stores their secrets in the keyring, and removes them from that file, so that none runs twice; keeps a backup. Does not import those that stay there.",
+                "Imports the servers of a client's file, stores their secrets in the keyring, and removes them from that file, so that none runs twice; keeps a backup. Does not import servers that must stay in the file.",
             )
             .may_take::<MoveBody>()
             .gives::<ImportReport>()

@@ -109,7 +109,7 @@ async fn server_logs_stream(
 fn daemon_log(api: &Api) -> Answer<PathBuf> {
     api.0.location.log_file.clone().ok_or_else(|| {
         let error = "the daemon has no log file: it logs to its stderr";
-        let hint = "`serve --log-file FILE` makes it write one.";
+        let hint = "To get one, start the daemon with `mcpproxy serve --log-file FILE`.";
         FailureResponse(Failure::new(ErrorCode::NoLog, error, hint))
     })
 }
@@ -135,7 +135,7 @@ fn unreadable(error: &io::Error) -> FailureResponse {
     FailureResponse(Failure::new(
         ErrorCode::Internal,
         error,
-        "Check that the file is readable.",
+        "Let your user read the file.",
     ))
 }
 

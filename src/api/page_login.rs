@@ -58,7 +58,7 @@ async fn new_link(State(api): State<Api>) -> Answer {
         return Err(FailureResponse(Failure::new(
             ErrorCode::PageNotServed,
             "there is no web UI: this daemon listens on its local socket only",
-            "Stop the program that uses the address in `listen`, then `mcpproxy restart`.",
+            "If another program uses the address in `listen`, stop it, then run `mcpproxy restart`.",
         )));
     };
     let token = api.0.access.operators().new_link();

@@ -80,7 +80,7 @@ struct NewSecret {
     new: bool,
 }
 
-/// The value of an entry to move.
+/// The value to move into the keyring.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MovedValue {

@@ -125,7 +125,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .post(
             "/api/v1/additions",
             add_several::<V>,
-            About::new("addServers", "Adds servers by one change of the file; if one cannot be added, the others still are.")
+            About::new("addServers", "Adds servers in one change of the configuration file; if one cannot be added, the others still are.")
                 .takes::<Additions>()
                 .gives::<Added>(),
         )
