@@ -57,7 +57,7 @@ test("a name that appears twice is refused by name", async () => {
   const area = page.getByLabel("Arguments as JSON");
   await area.fill('{"id": 2, "other": {"id": 1, "\\u0069d" : 2}}');
   await page.getByRole("button", { name: "Call as read" }).click();
-  await page.getByText('The key "id" is in one object twice').waitFor();
+  await page.getByText('The key "id" appears twice in one object').waitFor();
   assert.equal(await page.getByRole("heading", { name: "Result", exact: true }).count(), 0);
   await area.fill('{"id": 2, "other": [{"id": 1}, {"id": 2}]}');
   await sent(page);

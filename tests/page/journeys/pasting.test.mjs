@@ -92,7 +92,7 @@ test("fragments, commands and links are understood, and prose is not", async () 
   await field.fill('{ "mine": { "command": "node" } }');
   await page.getByRole("checkbox", { name: "mine-2", exact: true }).waitFor();
   await field.fill('{ "url": "http://127.0.0.1:9/mcp", "headers": { "X": "${HOME}" } }');
-  await page.getByText("Gets the daemon’s variables: HOME").waitFor();
+  await page.getByText("Gets these variables from the daemon: HOME").waitFor();
   await field.fill("npm install -g @scope/ten-mcp");
   await page.locator(".note.err", { hasText: "paste the command that starts it" }).waitFor();
   await field.fill("please add the server");

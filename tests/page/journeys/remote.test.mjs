@@ -56,7 +56,7 @@ test("a lock file is named once, with what ends a quarantine under it", async ()
   const { page, go, close } = who;
   for (const [name, ends] of [["open", 0], ["held", 1]]) {
     await go(`/ui/review/${name}`);
-    const told = page.locator(".note", { hasText: "Nothing can be approved here." });
+    const told = page.locator(".note", { hasText: "You cannot approve anything here." });
     await told.waitFor();
     const text = await told.innerText();
     assert.equal(text.split("tools.lock").length, 2, text);

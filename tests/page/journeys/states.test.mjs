@@ -64,7 +64,7 @@ test("a file that cannot be read is named while the last good one holds", async 
   await page.getByText("Configuration file not loaded: line ").waitFor();
   assert.doesNotMatch(await page.locator("#notices").innerText(), /`/);
   await page.locator("a[data-tab=settings]").click();
-  await page.getByText("No setting can be changed until the file is corrected.").waitFor();
+  await page.getByText("You cannot change settings until you correct the file.").waitFor();
   assert.equal(await page.locator(".note").count(), 1, "it is said once");
   await page.getByRole("button", { name: "Copy the file’s path" }).click();
   assert.equal(await copied(page), here.config);

@@ -132,7 +132,7 @@ test("an address at which nothing listens is named before it is saved, and saved
   const url = page.getByLabel("URL", { exact: true });
   await url.fill("http://127.0.0.1:9/mcp");
   await url.press("Tab");
-  await page.getByText("Nothing listens at 127.0.0.1:9. You can save it anyway.").waitFor();
+  await page.getByText("Nothing listens at 127.0.0.1:9. You can save the URL anyway.").waitFor();
   await isSound(who, "an address in the form");
   await page.getByRole("button", { name: "Add server" }).click();
   await eventually("the server", async () => (await here.rest("GET", "/servers")).servers.some((one) => one.name === "far"));

@@ -23,7 +23,7 @@ const DETAIL = 160;
 
 const OUTCOMES = [["", "any outcome"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
-const KINDS = [["", "calls and refusals"], ["change", "changes by you and agents"], ["decision", "approvals and quarantines"], ["server", "starts and stops of servers"], ["daemon", "the daemon"], ["all", "everything"]];
+const KINDS = [["", "calls and refusals"], ["change", "changes by you and agents"], ["decision", "approvals and quarantines"], ["server", "starts and stops of servers"], ["daemon", "starts and stops of the daemon"], ["all", "everything"]];
 const MASKED = [["", "with or without secrets"], ["true", "with masked secrets"]];
 const KEYS = ["text", "outcome", "server", "caller", "client", "tool", "call", "run", "kind", "since", "masked"];
 

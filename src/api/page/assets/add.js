@@ -136,7 +136,7 @@ export function add(frame) {
     return row(id, [
       cell("tight", box),
       head("grow", h("label", { for: id }, said(can ? one.name : one.written_name)), one.outcome === "renamed" ? h("div.sub", said(one.reason ?? "")) : null),
-      cell("full", h("code", said(one.starts)), one.variables ? h("div.sub", "Gets the daemon’s variables: ", h("code", said(one.variables.join(", ")))) : null),
+      cell("full", h("code", said(one.starts)), one.variables ? h("div.sub", "Gets these variables from the daemon: ", h("code", said(one.variables.join(", ")))) : null),
       cell("set full", fields, needs, fields.length || needs.length ? null : h("span.dim", "nothing")),
       cell("full", checkOf(one)),
     ]);
@@ -180,7 +180,7 @@ export function add(frame) {
   }
 
   const knownServers = () => h("section.sec", { id: "known", "aria-labelledby": "kn-h" },
-    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "a list built into mcpproxy; nothing is downloaded until you add one")),
+    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "a list built into mcpproxy; nothing is downloaded until you add a server")),
     h("ul.known", KNOWN.map((one) => h("li", h("h3", one[0]), button("Choose", () => known(one), "btn small", { "aria-label": `Choose ${one[0]}` }), h("p", `${one[1]}. Needs: ${one[2]}.`)))));
 
   function render() {

@@ -55,7 +55,7 @@ export const commandCheck = (control, about) => fieldCheck(control, () => { cons
 
 /** The same of an address. Only this machine is asked whether something listens. */
 export const addressCheck = (control) => fieldCheck(control, () => (urlFault(control.value.trim()) ? "" : control.value.trim()), (text, options) => post("import/pasted", { text }, options),
-  ({ servers: [one] }) => (one?.warning ? h("p.hint.warn", icon("s-auth"), h("span", capital(one.warning), ". You can save it anyway.")) : null));
+  ({ servers: [one] }) => (one?.warning ? h("p.hint.warn", icon("s-auth"), h("span", capital(one.warning), ". You can save the URL anyway.")) : null));
 
 function told({ found, judged, file, reason, next_step: step, closest }, use) {
   // A reference may have its value elsewhere.

@@ -309,6 +309,6 @@ export function edit(name, frame) {
 /** What came of trying a server. */
 function outcomeOf({ works, tools, reason, step, log = [] }) {
   if (works) return note("done", [h("b", `The server works: ${count(tools, "tool")}.`), " Nothing has been saved yet."]);
-  const next = step?.do === "log_in" ? "add it, then log in" : step?.how && sentence(step.how);
+  const next = step?.do === "log_in" ? "add the server, then log in" : step?.how && sentence(step.how);
   return [note("err", [h("b", capital(reason ?? "The server does not work"), "."), " Nothing was saved.", next ? [" Next: ", next, "."] : null]), log.length ? textBox(log.join("\n"), "Log of the trial") : null];
 }

@@ -99,7 +99,7 @@ export function written(text) {
   try {
     const value = read(text);
     const name = twice(text);
-    return name === undefined ? { value } : { fault: `The key ${JSON.stringify(name)} is in one object twice.` };
+    return name === undefined ? { value } : { fault: `The key ${JSON.stringify(name)} appears twice in one object.` };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     const [, line, column] = /line (\d+) column (\d+)/.exec(error.message) ?? [];

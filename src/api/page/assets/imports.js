@@ -148,11 +148,12 @@ export function imports(frame, done = () => {}) {
     if (one.disabled) parts.push(", stays disabled");
     if (one.quarantined) parts.push(", stays quarantined");
     if (one.warning) parts.push(h("div.sub", state("err", sentence(one.warning))));
-    if (one.variables) parts.push(h("div.sub", "Gets the daemon’s variables: ", h("code", said(one.variables.join(", ")))));
+    if (one.variables) parts.push(h("div.sub", "Gets these variables from the daemon: ", h("code", said(one.variables.join(", ")))));
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
-      const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
-      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), canCome(one) ? "; enter it on the server’s page" : null));
+      const what = need.kind === "secret" ? "needs a secret" : "needs a variable";
+      const other = need.not_given ? ["; ", h("code", said(need.not_given)), " is stored for something else"] : null;
+      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), other, canCome(one) ? "; enter its value on the server’s page" : null));
     }
     if (one.literal_secrets?.length) parts.push(h("div.sub", "Secrets in plain text: ", h("code", said(one.literal_secrets.join(", ")))));
     if (one.left_behind?.length) parts.push(h("div.sub", "Not imported: ", said(one.left_behind.join(", "))));

@@ -195,7 +195,7 @@ export function review(wanted, frame) {
 
   function contact() {
     if (shown.inspected) return null;
-    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `mcpproxy ${contacts(shown.server)} the server to list its tools. It calls none of them.`);
+    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `mcpproxy ${contacts(shown.server)} the server to list its tools, and calls none of them.`);
     const why = shown.contact_error
       ? "mcpproxy tried to list them and failed. Try again with “List its tools”."
       : shown.awaits_contact && shown.entry_review && !shown.entry_review.is_new

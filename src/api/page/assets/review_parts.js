@@ -50,7 +50,7 @@ export const risk = (server) => (isRemote(server) ? "call arguments are sent to 
 /** What a person can do where a lock file says what is accepted, as the command line says it. */
 export function locked({ lock_file: file, lock_step: step, server }) {
   if (!file) return null;
-  return note("held", [h("b", "Nothing can be approved here. "), capital(step ?? ""), ".", server.quarantined ? [" To end the quarantine, set ", h("code", "\"quarantined\": false"), " in its entry."] : null]);
+  return note("held", [h("b", "You cannot approve anything here. "), capital(step ?? ""), ".", server.quarantined ? [" To end the quarantine, set ", h("code", "\"quarantined\": false"), " in its entry."] : null]);
 }
 
 /** What agents changed of an entry, and what it is held for. */

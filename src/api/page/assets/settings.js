@@ -54,7 +54,7 @@ export function settings(query, frame) {
       // What the daemon says of a file that it did not load stands above.
       unreadable ? null : status.warnings.map((warning) => warned(warning, file, mend)),
       it.failure ? failed(it.failure) : null,
-      file ? values() : status.config_error ? empty("No setting can be changed until the file is corrected.", "mcpproxy uses the last good settings until then.") : failed(unreadable),
+      file ? values() : status.config_error ? empty("You cannot change settings until you correct the file.", "mcpproxy uses the last good settings until then.") : failed(unreadable),
       past.render(),
       checkUp.render(),
       daemon(),
@@ -122,7 +122,7 @@ export function settings(query, frame) {
       const chosen = value || String(of.default ?? all[0]);
       return h("select", { ...about, on: { change: (event) => edit(event.target.value) } }, all.map((each) => h("option", { value: each, selected: each === chosen }, how?.[each] ?? each)));
     }
-    if (SECRET.has(one.key)) return h("input.mono", { ...about, type: "password", autocomplete: "off", placeholder: one.isSet ? "set; type a new one" : "not set", value: edits.get(one.key) ?? "", on: { change: (event) => (event.target.value ? edit(event.target.value) : edit(one.value)) } });
+    if (SECRET.has(one.key)) return h("input.mono", { ...about, type: "password", autocomplete: "off", placeholder: one.isSet ? "set; type a new value" : "not set", value: edits.get(one.key) ?? "", on: { change: (event) => (event.target.value ? edit(event.target.value) : edit(one.value)) } });
     if (of.type === "object" || of.type === "array") about.placeholder = of.type === "object" ? '{"NAME": "value"}' : '["one", "another"]';
     const kind = of.type === "integer" ? { type: "number", min: of.minimum, max: of.maximum } : { type: "text", spellcheck: "false", autocomplete: "off" };
     return h(`input.mono${TIME.test(one.default) ? ".short" : ""}`, { placeholder: one.default === undefined ? "not set" : String(one.default), ...about, ...kind, value, on: { change: (event) => edit(event.target.value.trim()) } });

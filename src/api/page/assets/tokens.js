@@ -57,7 +57,7 @@ export function tokens(frame) {
       cell("act full", revoking === token.name ? null : button("Revoke", () => { revoking = token.name; frame.paint(); }, "btn small", { "aria-label": `Revoke ${token.name}` })),
     ])];
     if (revoking === token.name) {
-      const ask = confirm(`Revoke ${token.name}?`, "mcpproxy refuses its clients within a second, even in open sessions. You cannot undo this.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
+      const ask = confirm(`Revoke ${token.name}?`, "mcpproxy refuses clients with this token within a second, even in open sessions. You cannot undo this.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
       rows.push(h("tr.open", { role: "row", "data-key": `revoke ${token.name}` }, h("td.full", { role: "cell", colspan: "6" }, ask)));
     }
     return rows;
@@ -78,7 +78,7 @@ export function tokens(frame) {
       radio("with", "profile", false, "a profile", ""), profile,
       radio("with", "servers", false, "these servers", ""), ticks);
     const box = h("form", { "data-kept": "", "aria-label": "New token", on: { submit, change } },
-      h("div.field", h("label", { for: "token-name" }, "Name"), name, missing, h("p.hint", { id: "token-name-h" }, "Rules and records call the caller by this name.")),
+      h("div.field", h("label", { for: "token-name" }, "Name"), name, missing, h("p.hint", { id: "token-name-h" }, "Rules and records use this name for the caller.")),
       h("fieldset.field", h("legend", "Calls"), MAY.map(([key, word, aside], i) => radio("may", key, i === 0, word, aside))),
       withChoice,
       h("div.field", h("label", { for: "token-expires" }, "Expires"), expires),

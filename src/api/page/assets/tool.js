@@ -88,7 +88,7 @@ export function tool(name, frame, first) {
   function whoMay() {
     if (!who.length) return undefined;
     // What holds of the tool itself is told once, above.
-    if (!known.callable) return "nobody";
+    if (!known.callable) return "no caller";
     const alike = new Map();
     for (const verdict of who) {
       const key = `${verdict.allowed} ${verdict.rule ?? ""}`;
@@ -96,7 +96,7 @@ export function tool(name, frame, first) {
     }
     const rule = (verdict) => (verdict.rule === undefined ? "" : [", by ", h("a", { href: "/ui/access" }, `rule ${verdict.rule + 1}`)]);
     const all = alike.size === 1 && !others;
-    const group = ([first, ...more], i) => [i ? "; " : "", h("span", { title: because(first) }, all ? (first.allowed ? "everyone" : "nobody") : [said([first, ...more].map((one) => one.subject).join(", ")), first.allowed ? " may" : " may not"]), rule(first)];
+    const group = ([first, ...more], i) => [i ? "; " : "", h("span", { title: because(first) }, all ? (first.allowed ? "every caller" : "no caller") : [said([first, ...more].map((one) => one.subject).join(", ")), first.allowed ? " may" : " may not"]), rule(first)];
     return [[...alike.values()].map(group), others ? `; ${count(others, "other")} not shown` : ""];
   }
 

@@ -144,7 +144,7 @@ export function usage(first, frame) {
   function by(title, key, rows, href, more = null) {
     if (!rows.length) return null;
     const max = rows[0].calls;
-    const line = (one) => row(`${key} ${one.name}`, [head("", h("a.go", { href: href(one.name) }, said(one.name || "nobody")), key === "Caller" && one.clients.some((name) => name !== one.name) ? h("span.sub.block", said(some(one.clients, 4))) : null), cell("r", meter(one.calls, max), h("span.num", number(one.calls)))]);
+    const line = (one) => row(`${key} ${one.name}`, [head("", h("a.go", { href: href(one.name) }, said(one.name || "unknown")), key === "Caller" && one.clients.some((name) => name !== one.name) ? h("span.sub.block", said(some(one.clients, 4))) : null), cell("r", meter(one.calls, max), h("span.num", number(one.calls)))]);
     return h("section.sec", { "aria-label": title }, h("header", h("h2", title)), table("dense", [[key, "", true], ["Calls", "", true]], [rows.slice(0, NAMED).map(line)]),
       rows.length > NAMED ? h("p.hint", `and ${number(rows.length - NAMED)} more`) : null,
       more);
