@@ -73,7 +73,7 @@ test("a file that cannot be read is named while the last good one holds", async 
 });
 
 test("an asleep server shows how long its last start took, and when it sleeps", async () => {
-  const timed = ({ bookings, crm }) => ({ bookings: { ...bookings, idle_timeout: 1 }, crm: { ...crm, idle_timeout: "adaptive", max_idle_timeout: "2m" } });
+  const timed = ({ bookings, crm }) => ({ bookings: { ...bookings, idle_timeout: 1, max_idle_timeout: "2m" }, crm: { ...crm, idle_timeout: "adaptive", max_idle_timeout: "2m" } });
   const here = await world({ entries: (of) => timed(servers(of)), more: { idle_check_interval: "1s" } });
   const { page, go, close } = await visitor(here);
   await page.getByText(/^Asleep until the next call; the last start took \d/).waitFor();
@@ -81,6 +81,8 @@ test("an asleep server shows how long its last start took, and when it sleeps", 
   await page.getByText("after 1 s without use").waitFor();
   await go("/ui/servers/crm");
   await page.getByText("after at most 2 min without use").waitFor();
+  await go("/ui/settings");
+  await page.locator(".note", { hasText: "Server bookings: " }).locator("code", { hasText: "max_idle_timeout" }).waitFor();
   await close();
   await here.end();
 });

@@ -3,7 +3,7 @@
 import { Failure, post } from "./api.js";
 import { fill, h, kept } from "./dom.js";
 import { state } from "./parts.js";
-import { said, sentence } from "./words.js";
+import { capital, sentence } from "./words.js";
 
 /** A form that asks whether a caller may have a tool. `callers` gives the known ones. */
 export function accessCheck() {
@@ -23,7 +23,7 @@ export function accessCheck() {
       fill(verdict, told.allowed ? state("ready", "Yes") : told.step?.do.startsWith("show_") ? state("err", "Not found") : state("held", "No"), " ", sentence(because(told)), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
-      fill(verdict, state("err", said(failure.message)));
+      fill(verdict, state("err", capital(failure.message)));
     }
   }
 

@@ -3,7 +3,7 @@
 import { Failure, ask, part, post } from "./api.js";
 import { h, icon, outside } from "./dom.js";
 import { button, crumbs, facts, failed, go, noServer, note } from "./parts.js";
-import { capital, said, span } from "./words.js";
+import { capital, said, sentence, span } from "./words.js";
 
 /** Seconds of one question for the progress. */
 const WAIT = 20;
@@ -66,7 +66,7 @@ export function login(name, frame) {
     if (failure) return [title, failed(failure, button("Start again", again, "btn small"))];
     switch (progress.state) {
       case "done": return [title, h("p", icon("s-ready"), " You are logged in. Listing its tools…"), h("p.acts.sec", go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn primary"), go("Servers", "/ui/"))];
-      case "failed": return [title, note("err", [h("b", "Login failed: "), said(progress.error)]), h("p.acts", button("Start again", again, "btn primary"), go("Back", `/ui/servers/${part(name)}`))];
+      case "failed": return [title, note("err", [h("b", "Login failed: "), sentence(progress.error)]), h("p.acts", button("Start again", again, "btn primary"), go("Back", `/ui/servers/${part(name)}`))];
       case "waiting": return [title, waits()];
       default: return [title, note("plain", "No login is in progress."), h("p.acts", button("Start again", again, "btn primary"))];
     }

@@ -139,7 +139,7 @@ export function search(first, frame) {
   function leftOut() {
     const all = out();
     if (!all.length) return null;
-    const one = (tool, i) => [i ? "; " : "", h("a.u", { href: `/ui/tools/${part(tool.name)}` }, h("code", said(tool.name))), tool.reason ? [": ", said(tool.reason)] : null];
+    const one = (tool, i) => [i ? "; " : "", h("a.u", { href: `/ui/tools/${part(tool.name)}` }, h("code", said(tool.name))), tool.reason ? [": ", sentence(tool.reason)] : null];
     return h("details.small", { "data-key": "left out" }, h("summary", `${count(all.length, "matching tool")} ${all.length === 1 ? "is" : "are"} left out`), h("p.hint", all.slice(0, NAMED).map(one), all.length > NAMED ? ` and ${all.length - NAMED} more` : null, "."));
   }
 

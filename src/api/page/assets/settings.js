@@ -206,11 +206,11 @@ export function warned({ server, key, unknown, closest: meant, text }, file, men
   const path = isOfFile ? key.split(".") : [];
   const at = (names) => names.reduce((of, name) => of?.[name], file?.settings);
   const value = isOfFile ? at(path) : undefined;
-  const sentence = server === undefined ? capital(text) : `Server ${server}: ${text}`;
-  if (value === undefined) return note("warn", sentence, file && !file.exists ? go("Add a server", "/ui/add", "btn small") : null, more);
+  const words = server === undefined ? capital(text) : ["Server ", said(server), ": ", sentence(text)];
+  if (value === undefined) return note("warn", words, file && !file.exists ? go("Add a server", "/ui/add", "btn small") : null, more);
   const right = meant ? [...path.slice(0, -1), meant] : null;
   const isPlain = typeof value !== "object" && PLAIN.test(String(value));
-  return note("warn", sentence,
+  return note("warn", words,
     right && isPlain && at(right) === undefined ? button(["Rename to ", h("code", said(meant))], () => mend([{ path, value: null }, { path: right, value }]), "btn small") : null,
     button("Remove", () => mend([{ path, value: null }]), "btn small", { "aria-label": `Remove ${key}` }), more);
 }

@@ -156,7 +156,7 @@ export function tool(name, frame, first) {
   /** Why agents cannot call it. That its definition is held stands above. */
   function whyNot(waits) {
     if (waits) return known.code === "server_quarantined" ? "Agents cannot call it: its server is quarantined." : "Agents cannot call it until you approve it.";
-    if (known.code !== "tool_disabled") return [h("b", "Agents cannot call it: "), said(known.reason ?? "")];
+    if (known.code !== "tool_disabled") return [h("b", "Agents cannot call it: "), sentence(known.reason)];
     return ["Hidden from agents by ", { name: "its name in ", pattern: "a pattern in " }[hiding()], h("code", hiding() === "list" ? "enabled_tools" : "disabled_tools"), "."];
   }
 

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { live } from "./live.js";
 import { acting, button, empty, failed, go, ticksOf, toast, variant } from "./parts.js";
 import { offerTools } from "./tool_switch.js";
-import { count, number, plain, said } from "./words.js";
+import { count, number, plain, said, sentence } from "./words.js";
 
 /** Tools that are listed at first, and with each further step. */
 const LISTED = 50;
@@ -92,7 +92,7 @@ export function toolsList(frame, asked, change) {
 
   function line(tool) {
     const box = boxes.box(tool.name, { "aria-label": `Choose ${tool.name}`, disabled: Boolean(it.doing) });
-    return h("li.hit", { "data-row": "", "data-key": tool.name }, h("label.n", box), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))),
+    return h("li.hit", { "data-row": "", "data-key": tool.name }, h("label.n", box), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", h("span", sentence(tool.reason)))),
       h("div", used ? h("p.score", h("span.dim", `${count(used.get(tool.name) ?? 0, "call")} in ${DAYS} d`)) : null));
   }
 
