@@ -7,7 +7,7 @@ import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
 import { copying, facts, go, note, outcome, variant, wrong } from "./parts.js";
 import { isTheirs, thingShown } from "./records.js";
-import { at, capital, bytes, said, took } from "./words.js";
+import { at, capital, bytes, number, said, took } from "./words.js";
 
 /** Reads it, and gives what renders it. */
 export async function recordDrawer(id, close) {
@@ -45,7 +45,7 @@ function drawer(record, others, isThere, close) {
       ["Took", record.duration_us === undefined || record.spent ? undefined : took(record.duration_us)],
       ["Request, answer", sizes(record)],
       ["Masked", record.masked ? h("span.kind.masked", `${record.masked === 1 ? "1 value that looks like a secret" : `${record.masked} values that look like secrets`}`) : undefined],
-      ["Times", record.times],
+      ["Occurred", record.times === undefined ? undefined : `${number(record.times)} times`],
       ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which is not configured"])],
     ]),
     h("p.acts.sec", again(record), record.kind === "call" && record.caller ? go("Show surrounding calls", `/ui/activity/session/${record.id}`, "btn small") : null),

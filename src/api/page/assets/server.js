@@ -200,7 +200,7 @@ export function server(name, frame, first) {
       cell("act", offered(own(tool), tool)),
     ]);
     const of = (codes) => sorted.filter((tool) => codes.includes(tool.code)).length;
-    const parts = [[sorted.filter((tool) => tool.callable).length, "on"], [of(["tool_disabled"]), "off"], [of(["tool_held", "tool_changed"]), "held"]].filter(([n]) => n).map(([n, word]) => `${number(n)} ${word}`).join(", ");
+    const parts = [[sorted.filter((tool) => tool.callable).length, "offered"], [of(["tool_disabled"]), "hidden"], [of(["tool_held", "tool_changed"]), "held"]].filter(([n]) => n).map(([n, word]) => `${number(n)} ${word}`).join(", ");
     const several = parts && sorted.length > 1 && details.entry && !details.server.demo ? h("a.end.small", { href: query("/ui/tools", { server: name }) }, "Choose several") : null;
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, several ? "link small" : "end link small");
     const aside = [h("p", parts, shown.length < sorted.length ? `${parts && "; "}${shown.length} of ${sorted.length} shown, those with the most calls first` : ""), several, sorted.length > FEW ? all : null];

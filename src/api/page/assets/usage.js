@@ -153,7 +153,7 @@ export function usage(first, frame) {
   function saved() {
     const { all, client_days: days, searches, sent, not_sent: not } = sums.definitions;
     return h("section.sec", { "aria-labelledby": "ns-h" }, h("header", h("h2", { id: "ns-h" }, "Definitions not sent")),
-      h("dl.facts", h("dt", "All definitions"), h("dd", `${short(all)} tokens`), h("dt", "Days with calls, per client"), h("dd", number(days)), h("dt", "Without mcpproxy"), h("dd", `${short(all * days)} tokens`), h("dt", "Sent by searches"), h("dd", `${short(sent)} tokens, ${count(searches, "time")}`), h("dt", "Not sent"), h("dd", h("b", `${short(not)} tokens`))),
+      h("dl.facts", h("dt", "All definitions"), h("dd", `${short(all)} tokens`), h("dt", "Days with calls, all clients"), h("dd", number(days)), h("dt", "Without mcpproxy"), h("dd", `${short(all * days)} tokens`), h("dt", "Sent by searches"), h("dd", `${short(sent)} tokens, ${count(searches, "time")}`), h("dt", "Not sent"), h("dd", h("b", `${short(not)} tokens`))),
       h("p.hint", "An estimate, at 4 bytes a token, for clients that would load all definitions once on every day with a call. It also counts clients of /mcp/all, which save nothing."));
   }
 
