@@ -11,10 +11,10 @@ use super::{
     call_tallies::CallTally,
     failures::StoreError,
     outcome::is_failure,
-    seen_call::{SeenCall, ThingCalled},
+    seen_call::{SeenCall, ThingCalled, if_known},
     store::LookedBack,
 };
-use crate::{failure::ErrorCode, telemetry::metrics::CountedCall, text::moment};
+use crate::{telemetry::metrics::CountedCall, text::moment};
 
 /// Limit: records that are read back in all.
 const MOST: usize = 500_000;
@@ -55,10 +55,9 @@ impl CountedRecord {
         }
     }
 
-    /// The server, if there was one of this name: callers make names up.
+    /// The server, if there was one of this name.
     pub(super) fn known_server(&self) -> Option<&str> {
-        let is_unknown = self.code.as_deref() == Some(ErrorCode::UnknownServer.as_str());
-        self.server.as_deref().filter(|_| !is_unknown)
+        if_known(self.server.as_deref(), self.code.as_deref())
     }
 
     pub(super) fn has_failed(&self) -> bool {

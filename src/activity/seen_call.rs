@@ -67,17 +67,24 @@ impl SeenCall {
         lengths.sum()
     }
 
-    /// Its server, if there was one of this name: callers make names up.
+    /// Its server, if there was one of this name.
     pub(super) fn known_server(&self) -> Option<&str> {
-        let is_unknown =
-            matches!(&self.end, CallEnd::Failed(why) if why.code == ErrorCode::UnknownServer);
-        self.server.as_deref().filter(|_| !is_unknown)
+        let code = match &self.end {
+            CallEnd::Failed(why) => Some(why.code.as_str()),
+            _ => None,
+        };
+        if_known(self.server.as_deref(), code)
     }
 
     /// Its duration in microseconds.
     pub(super) fn micros(&self) -> Option<u64> {
         u64::try_from((self.ended - self.began).as_micros()).ok()
     }
+}
+
+/// The server that a call names, unless the code of its failure says that there was none: callers make names up.
+pub(super) fn if_known<'a>(server: Option<&'a str>, code: Option<&str>) -> Option<&'a str> {
+    server.filter(|_| code != Some(ErrorCode::UnknownServer.as_str()))
 }
 
 /// The endpoint at which a call came in.
@@ -167,4 +174,20 @@ pub(super) enum CallEnd {
     Failed(Box<Failure>),
     /// With an error about the request itself.
     Invalid { code: i64, error: String },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_a_call_makes_up_is_none() {
+        let check = |code: Option<ErrorCode>, expected: Option<&str>| {
+            let code = code.map(ErrorCode::as_str);
+            assert_eq!(if_known(Some("up"), code), expected, "{code:?}");
+        };
+        check(None, Some("up"));
+        check(Some(ErrorCode::UnknownTool), Some("up"));
+        check(Some(ErrorCode::UnknownServer), None);
+    }
 }
