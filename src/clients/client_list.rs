@@ -9,7 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    client::Client, endpoint::why_refused, file_change::our_entry_in, places::ClientPlaces,
+    client::Client,
+    endpoint::{why_refused, why_without_token},
+    file_change::our_entry_in,
+    places::ClientPlaces,
 };
 use crate::config::{OurAddress, Settings};
 
@@ -33,7 +36,7 @@ pub struct ClientRow {
     pub file: String,
     /// Whether the client was found on this machine.
     pub found: bool,
-    /// Whether the client is connected to this daemon.
+    /// Whether the client is connected to this daemon, which does not refuse it.
     pub connected: bool,
     /// The name of mcpproxy's entry.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +112,10 @@ fn row(
                     row.error = Some(why.to_owned());
                     row.next_step = Some("mcpproxy doctor".to_owned());
                 } else {
-                    let refused = settings.and_then(|settings| why_refused(client, ours, settings));
+                    let refused = settings.and_then(|settings| {
+                        why_without_token(client, row.shows_token, settings)
+                            .or_else(|| why_refused(client, ours, settings))
+                    });
                     (row.error, row.next_step) = refused.unzip();
                 }
                 row.connected = row.error.is_none();

@@ -16,7 +16,7 @@ use crate::{
     clients::{
         Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
         client_of_word, connect, disconnect, endpoint_path, entry_name, has_file, home_places,
-        is_free, judged_rows, may_be_connected, our_address, shown_token, why_without_token,
+        is_free, judged_rows, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
     management::{Files, ServerList},
@@ -86,16 +86,10 @@ impl ConnectCommand {
         };
         if names_none {
             let settings = files.settings_of_clients().ok();
-            let mut clients = judged_rows(&places, &us, answers, settings.as_ref());
-            for row in clients.iter_mut().filter(|row| row.connected) {
-                let known = settings.as_ref();
-                let refused = known
-                    .and_then(|settings| why_without_token(row.client, row.shows_token, settings));
-                row.connected = refused.is_none();
-                (row.error, row.next_step) = refused.unzip();
-            }
-            let home = places.home().display().to_string();
-            let list = ClientList { home, clients };
+            let list = ClientList {
+                home: places.home().display().to_string(),
+                clients: judged_rows(&places, &us, answers, settings.as_ref()),
+            };
             return list::print(&list, daemon.is_some(), out);
         }
         if let Some(endpoint) = &self.endpoint {

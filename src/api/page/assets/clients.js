@@ -135,9 +135,12 @@ export function clients(frame) {
 
   const isSeen = (one) => Boolean(lastCall(one)) || isOpen(programsOf(one));
 
-  const isHere = (one) => one.connected || isThere(programsOf(one));
+  /** Whether its file names mcpproxy, which refuses it only because it sends no token. */
+  const isRefused = (one) => !one.connected && isRequired && Boolean(one.name) && one.shows_token === false;
 
-  const isRefused = (one) => one.connected && isRequired && one.shows_token === false;
+  const isNamed = (one) => one.connected || isRefused(one);
+
+  const isHere = (one) => isNamed(one) || isThere(programsOf(one));
 
   /** How programs stand whose file is not known to name mcpproxy. */
   function session(its) {
@@ -167,15 +170,15 @@ export function clients(frame) {
     const [is, why] = standing(one);
     const last = lastCall(one);
     const calls = programsOf(one).reduce((sum, program) => sum + program.calls, 0);
-    const verb = one.connected ? "disconnect" : "connect";
+    const verb = isNamed(one) ? "disconnect" : "connect";
     const can = movable(one).length ? `Move ${count(movable(one).length, "server")}` : "";
     const press = isBusy ? h("span.wait", { role: "status" }, "Looking…")
       : looking?.client === one.client ? null
-      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : one.connected && can ? button(can, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `${can} from ${one.title}` }) : one.connected && ownOf(one).length ? go("Show them", "/ui/add#import", "btn small") : null, " ", one.error && !one.connected ? button("Look again", () => act(one.client, load), "btn small", { "aria-label": `Look again: ${one.title}` }) : button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
+      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : one.connected && can ? button(can, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `${can} from ${one.title}` }) : one.connected && ownOf(one).length ? go("Show them", "/ui/add#import", "btn small") : null, " ", one.error && !isNamed(one) ? button("Look again", () => act(one.client, load), "btn small", { "aria-label": `Look again: ${one.title}` }) : button(isNamed(one) ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${isNamed(one) ? "Disconnect" : "Connect"} ${one.title}` })];
     const rows = [row(`client ${one.client}`, [
       head("grow", said(one.title)),
       cell("", is),
-      cell("full", why, present(programsOf(one)), h("div.sub", h("code", said(short(one.file))), one.connected ? [" as ", h("code", said(one.name ?? ""))] : null)),
+      cell("full", why, present(programsOf(one)), h("div.sub", h("code", said(short(one.file))), isNamed(one) ? [" as ", h("code", said(one.name ?? ""))] : null)),
       cell("act full", press),
       calls ? labelled("r", "calls, 30 d", h("a", { href: `/ui/activity?client=${part(programsOf(one)[0].name)}` }, number(calls))) : cell("r dim hide", "–"),
       last ? labelled("r", "last call", ago(last)) : cell("r dim hide", "–"),
@@ -232,7 +235,7 @@ export function clients(frame) {
 
   function render() {
     if (!list) return it.failure ? failed(it.failure) : null;
-    const shown = list.clients.filter((one) => isAll || one.found || one.connected || isSeen(one));
+    const shown = list.clients.filter((one) => isAll || one.found || isNamed(one) || isSeen(one));
     const absent = list.clients.length - shown.length;
     return [
       it.failure ? failed(it.failure) : null,
