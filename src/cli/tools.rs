@@ -1,5 +1,7 @@
 //! `mcpproxy tools`: lists and shows tools, and leads to the commands that search and disable them.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
 
 use super::{
@@ -15,6 +17,7 @@ use crate::{
     failure::ErrorCode,
     management::{ServerDetails, ShownTool, ToolList, ToolRow},
     router,
+    wire::Raw,
 };
 
 /// List, search, show and disable tools
@@ -198,26 +201,23 @@ impl ShowTool {
             bodies.push(body);
         }
         if out.is_json() {
-            let bodies = bodies.join(",");
-            let json = if is_one {
-                bodies
-            } else {
-                format!("{{\"tools\":[{bodies}]}}")
-            };
-            output::print_json(json.as_bytes())?;
+            match &bodies[..] {
+                [body] if is_one => output::print_json(body.as_bytes())?,
+                _ => output::print_value(&BTreeMap::from([("tools", &bodies)]))?,
+            }
         }
         output::report_failures(failures)
     }
 }
 
 /// The daemon's answer about a tool.
-async fn body_of(daemon: &mut DaemonClient, name: &str) -> Done<String> {
+async fn body_of(daemon: &mut DaemonClient, name: &str) -> Done<Raw> {
     if router::is_built_in(name) {
         tool_name::read(name)?;
     }
     let path = daemon_client::with_query(SHOW, &[("name", Some(name.to_owned()))]);
     match daemon.get(&path).await {
-        Ok(body) => Ok(String::from_utf8_lossy(&body).into_owned()),
+        Ok(body) => Ok(daemon_client::read(SHOW, &body)?),
         Err(error) => {
             let failure = CommandFailure::from(error);
             let of = name.split_once(':');
