@@ -54,7 +54,8 @@ impl Router {
         let called = self.forward_declared(context, declared, params).await;
         let called = match (called, audience) {
             (Err(error), Audience::Operator) => {
-                Err(self.call_failed_for_operator(error, server, tool))
+                let failing = self.call_failed_for_operator(error, server, tool);
+                Err(Box::pin(failing).await)
             }
             (Err(RequestError::Failed(failure)), Audience::Client) => {
                 self.note_blocked(context, &failure, || echoed(sent.as_ref()));

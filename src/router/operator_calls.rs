@@ -53,8 +53,9 @@ impl Router {
         Ok(known.unwrap_or(Variant::Read))
     }
 
-    /// The failure of an operator's call. Where it is for want of access, the next step names the tool.
-    pub(super) fn call_failed_for_operator(
+    /// The failure of an operator's call. Where it is for want of access, the next step names the tool; a program that was lost has its last
+    /// words quoted.
+    pub(super) async fn call_failed_for_operator(
         &self,
         error: RequestError,
         server: &str,
@@ -63,6 +64,14 @@ impl Router {
         self.for_operator(match error {
             RequestError::Failed(failure) if failure.code == ErrorCode::AccessDenied => {
                 failure.of_server(server).of_tool(tool).into()
+            }
+            RequestError::Failed(mut failure) if failure.code == ErrorCode::ConnectionLost => {
+                if let Some(upstream) = self.0.upstreams.get(server)
+                    && let Some(words) = upstream.last_words().await
+                {
+                    failure.error = format!("{}: \"{words}\"", failure.error);
+                }
+                failure.into()
             }
             error => error,
         })

@@ -20,6 +20,7 @@ async fn a_crash_fails_its_calls_and_the_next_call_works() {
     ] {
         let over_pipes = upstream.is_over_pipes();
         let upstream = upstream
+            .complaint("fatal: no database")
             .tool("die", exit())
             .tool("hang", hang())
             .tool("fine", reply_text("fine"))
@@ -43,6 +44,7 @@ async fn a_crash_fails_its_calls_and_the_next_call_works() {
             let failure = reply.failure();
             assert_eq!(failure["code"], "connection_lost", "{failure}");
             assert_eq!(failure["server"], "frail");
+            lacks!(failure.to_string(), "no database");
         }
         assert_eq!(client.call("frail__fine", "{}").await.text(), "fine");
         let opened = upstream.received("initialize").len();
@@ -57,6 +59,15 @@ async fn a_crash_fails_its_calls_and_the_next_call_works() {
         let (code, _, said) = daemon.home().cli(&call).await;
         let step = "next: it may have run: check before you call again; `mcpproxy upstream logs frail` shows its log";
         assert!(code == 1 && said.contains(step), "{said}");
+        // What goes to no model stands in the failure and in the record.
+        has!(said, ": \"fatal: no database\"");
+        until_async("both losses to be recorded", async || {
+            let found = daemon.home().activity("kind=server&server=frail").await;
+            let lost = found.iter().filter(|one| one["action"] == "lost");
+            let words = lost.filter(|one| one["error"].to_string().contains("no database"));
+            (words.count() == 2).then_some(())
+        })
+        .await;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use super::handle::Upstream;
+use super::{handle::Upstream, sharing::Sharing, status::Status};
 use crate::{
     authorization::LoginTrouble,
     config::{Transport, duration},
@@ -11,7 +11,7 @@ use crate::{
     gate::{self, Standing},
     link::LinkError,
     text::names::ServerName,
-    upstream::connect_error::ConnectError,
+    upstream::{connect_error::ConnectError, state::State},
     wire::RpcError,
 };
 
@@ -91,6 +91,29 @@ impl Upstream {
         let text = format!("the server {:?} needs a login", self.name());
         let hint = "Nothing ran. Ask the user to log in; continue without it.";
         Failure::new(ErrorCode::LoginRequired, text, hint).of_server(self.name())
+    }
+
+    /// What the program of a server wrote before it was lost during a call, if that is known soon. For the operator only.
+    pub async fn last_words(&self) -> Option<String> {
+        /// Its worker sees to it that all is read.
+        const SOON: Duration = Duration::from_secs(1);
+
+        let is_program = {
+            let settings = self.0.settings.borrow();
+            let entry = settings.servers.get(self.name());
+            entry.is_some_and(|entry| matches!(entry.transport, Transport::Stdio(_)))
+        };
+        let is_wanted = self.is_stopped() || self.0.is_restarting.load(Ordering::Relaxed);
+        if !is_program || is_wanted || self.sharing() != Sharing::All {
+            return None;
+        }
+        let is_lost = |status: &Status| {
+            !matches!(status.state, State::Ready { .. }) && status.last_error.is_some()
+        };
+        let mut status = self.0.status.subscribe();
+        let lost = tokio::time::timeout(SOON, status.wait_for(is_lost)).await;
+        let lost = lost.ok()?.ok()?;
+        lost.last_error.as_ref()?.wrote.stderr.clone()
     }
 
     /// The failure of a request that the connection reports so.

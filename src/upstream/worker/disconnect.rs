@@ -63,8 +63,6 @@ impl Worker {
         self.blame_ping();
         let secrets = self.shared.secrets_of(&self.entry);
         let reason = connect_error::shown(&reason, &secrets);
-        tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
-        self.record_error("lost", &reason);
         let (outside, step) = match self.entry.transport {
             Transport::Stdio(_) => (reason.clone(), NextStep::ReadLog),
             // The reason may hold the server's own words.
@@ -80,6 +78,9 @@ impl Worker {
         self.disconnect().await;
         // All that it wrote is there when it has ended.
         let error = error.with_words(&self.shared.stderr, self.life.log_began);
+        let (server, reason, stderr) = (&self.entry.name, &error.reason, &error.wrote.stderr);
+        tracing::warn!(%server, %reason, stderr, "connection to server lost");
+        self.record_error("lost", &error.whole());
         self.set_status(|status| status.last_error = Some(error));
         let (need, retries) = (self.need(), self.retries());
         self.apply(StateEvent::Lost(need, retries, health)).await;
