@@ -229,6 +229,14 @@ impl Caller {
         self.credential() == Credential::Inspector
     }
 
+    /// Whether it is the person whose daemon it is, who may read paths and names of secrets; a model may not.
+    pub fn is_operator(&self) -> bool {
+        matches!(
+            self.credential(),
+            Credential::Operator | Credential::Inspector
+        )
+    }
+
     pub(super) fn credential(&self) -> Credential {
         self.identity.credential
     }

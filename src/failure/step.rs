@@ -142,6 +142,15 @@ impl NextStep {
         )
     }
 
+    /// What the server lacks until this is done, in words for a model.
+    pub const fn lacking(&self) -> Option<&'static str> {
+        match self {
+            Self::SetSecret { .. } => Some("a secret"),
+            Self::SetVariable { .. } => Some("a variable"),
+            _ => None,
+        }
+    }
+
     /// Another step, in the words of a terminal.
     pub fn act(how: impl Into<String>) -> Self {
         let (how, request) = (how.into().into_boxed_str(), None);

@@ -45,8 +45,12 @@ impl Rules<'_> {
 
     fn no_entry(self, caller: &Caller, server: &str, broken: Option<&BrokenEntry>) -> Failure {
         if let Some(broken) = broken {
-            let error = format!("the server {server:?} cannot be used: {}", broken.reason);
-            let hint = "Nothing ran. Tell the user; continue without this server.";
+            let step = broken.step();
+            let error = match step.lacking().filter(|_| !caller.is_operator()) {
+                Some(thing) => format!("{server} lacks {thing}"),
+                None => format!("the server {server:?} cannot be used: {}", broken.reason),
+            };
+            let hint = format!("Nothing ran. Tell the user; continue without {server}.");
             return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
         }
         let lists = Target::method_alone(method::TOOLS_LIST);

@@ -60,6 +60,12 @@ pub(super) fn next_step_for_agent(
     has_failed: bool,
     means: AgentMeans,
 ) -> Option<String> {
+    let step = row.step.as_ref().filter(|_| row.unusable);
+    if let Some(thing) = step.and_then(NextStep::lacking) {
+        return Some(format!(
+            "Tell the user that it lacks {thing}; continue without it."
+        ));
+    }
     if let Some(failure) = refused {
         return Some(for_agent(failure).hint);
     }

@@ -314,12 +314,15 @@ fn no_log(row: &ServerRow) -> Failure {
     let (error, hint, step) = match (&row.last_error, &row.step) {
         (Some(why), Some(step)) if row.unusable => (
             format!("{name} has written no log: {why}"),
-            "Tell the user that its entry cannot be used.",
+            match step.lacking() {
+                Some(thing) => format!("Tell the user that it lacks {thing}."),
+                None => "Tell the user that its entry cannot be used.".to_owned(),
+            },
             step.clone(),
         ),
         _ => (
             format!("{name} is remote, so mcpproxy has no log of it"),
-            "Ask the user to read its log where that server runs.",
+            "Ask the user to read its log where that server runs.".to_owned(),
             row.step
                 .clone()
                 .filter(|_| row.is_failing())
