@@ -37,6 +37,8 @@ pub(super) struct HeldThings {
     pub(super) count: usize,
     /// How many of them are tools.
     pub(super) tools: usize,
+    /// The kind of the others, if it is one.
+    pub(super) kind: Option<&'static str>,
     /// What to do about them, at a terminal.
     pub(super) step: String,
 }
@@ -195,7 +197,17 @@ impl OperatorView {
         }
         let step = self.next_step(ErrorCode::ToolHeld, name.as_str())?;
         let step = step.at_terminal(name.as_str());
-        Some(HeldThings { count, tools, step })
+        let is_other =
+            |kind: ThingKind| kind != ThingKind::Tool && pins.names(kind).next().is_some();
+        let others = ThingKind::ALL.iter().filter(|(kind, _)| is_other(*kind));
+        let mut others = others.map(|(_, word)| *word);
+        let kind = others.next().filter(|_| others.next().is_none());
+        Some(HeldThings {
+            count,
+            tools,
+            kind,
+            step,
+        })
     }
 }
 

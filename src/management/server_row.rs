@@ -48,6 +48,9 @@ pub struct ServerRow {
     /// How many of these are tools; absent if none is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub held_tools: usize,
+    /// The kind of the others, if it is one: `prompt`, `resource`, `template` or `instructions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_kind: Option<String>,
     /// Listed definitions that cannot be used; absent if all can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
@@ -98,10 +101,13 @@ impl ServerRow {
         }
     }
 
-    /// `2 held, 1 other item held`: tools first, then prompts, resources and instructions.
+    /// `2 held, 1 prompt held`: tools first, then prompts, resources and instructions.
     pub fn held_in_words(&self) -> Option<String> {
         let (tools, others) = (self.held_tools, self.held?.saturating_sub(self.held_tools));
-        let others_held = format!("{} held", count(others, "other item"));
+        let others_held = match self.held_kind.as_deref() {
+            Some("instructions") => "instructions held".to_owned(),
+            kind => format!("{} held", count(others, kind.unwrap_or("other item"))),
+        };
         Some(match (tools, others) {
             (_, 0) => format!("{tools} held"),
             (0, _) => others_held,
@@ -220,6 +226,7 @@ impl<B: Backing> Management<B> {
                 .map(|server| server.tools.len())
                 .or(B::RUNS.then_some(0)),
             held: held.as_ref().map(|held| held.count),
+            held_kind: held.as_ref().and_then(|held| held.kind.map(str::to_owned)),
             held_tools: held.map_or(0, |held| held.tools),
             left_out,
             instances: is_divided.then_some(instances),
@@ -356,6 +363,23 @@ mod tests {
         let row = r#"{"name":"a","state":"Dreaming","mood":1}"#;
         let row: ServerRow = serde_json::from_str(row).expect("a row");
         assert_eq!(row.state, ServerState::Unknown);
+    }
+
+    #[test]
+    fn a_row_counts_what_is_held_by_its_kind() {
+        let check = |held, held_tools, kind: Option<&str>, expected: &str| {
+            let row = ServerRow {
+                held: Some(held),
+                held_tools,
+                held_kind: kind.map(str::to_owned),
+                ..ServerRow::default()
+            };
+            assert_eq!(row.held_in_words().as_deref(), Some(expected));
+        };
+        check(2, 2, None, "2 held");
+        check(2, 0, Some("prompt"), "2 prompts held");
+        check(2, 1, Some("instructions"), "1 held, instructions held");
+        check(3, 1, None, "1 held, 2 other items held");
     }
 
     #[test]

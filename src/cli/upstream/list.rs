@@ -66,7 +66,7 @@ fn row(server: ServerRow) -> [String; 6] {
     ]
 }
 
-/// `5 (2 held, 1 other item held, 1 left out)`.
+/// `5 (2 held, 1 prompt held, 1 left out)`.
 pub(super) fn tools(server: &ServerRow) -> Option<String> {
     let left_out = server.left_out.as_ref().map(LeftOut::short);
     let remarks: Vec<String> = server.held_in_words().into_iter().chain(left_out).collect();
