@@ -51,8 +51,8 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) disabled: Option<bool>,
     /// Whether the server waits for your approval; until then, agents cannot use it.
     pub(in crate::config) quarantined: bool,
-    /// The last author of the entry. While an entry by an agent is quarantined, mcpproxy does not start or contact the server, or resolve
-    /// references in the entry.
+    /// The last author of the entry. While an agent's entry is quarantined, mcpproxy does not start or contact the server, or resolve the
+    /// entry's references.
     pub(in crate::config) changed_by: Author,
     /// Idle time before mcpproxy closes the connection: adaptive (default for stdio), never (default for remote servers), or a duration.
     pub(in crate::config) idle_timeout: Option<Scalar>,
@@ -62,15 +62,13 @@ pub(in crate::config) struct RawEntry {
     /// The longest adaptive idle timeout.
     #[schemars(extend("default" = "5m"))]
     pub(in crate::config) max_idle_timeout: Option<Span<0, 1_000>>,
-    /// The time to connect. `on_demand`: when a call needs the server, or to list its tools for the first time. `eager`: when the daemon
-    /// starts; the connection then stays open.
+    /// The time to connect. `on_demand`: for calls, and once to list the tools. `eager`: when the daemon starts; the connection stays open.
     pub(in crate::config) start: Start,
-    /// The clients that share a connection. auto: all, until the server asks a client something, or until sharing would cost a client log
-    /// lines that it requested. From then on, each client that can answer or wants log lines has its own. shared: all. client: no two.
-    /// workspace: those with the same roots.
+    /// The clients that share a connection. auto: all; if the server asks questions or sends log lines, clients that need their own
+    /// connection get one. shared: all. client: no two. workspace: those with the same roots.
     pub(in crate::config) session_scope: SessionScope,
-    /// The era of the protocol that mcpproxy uses with a server that supports both. legacy: with a handshake. modern: without. auto: with a
-    /// handshake over stdio; over HTTP in the era of each client, if the server can do both at once, else without.
+    /// The era of the protocol for a server that supports both. legacy: with a handshake. modern: without. auto: legacy over stdio; over
+    /// HTTP, the era of each client if the server can serve both at once, else modern.
     pub(in crate::config) protocol_era: ProtocolEra,
     /// The roots that the server gets when it asks: absolute paths or URIs.
     pub(in crate::config) roots: Vec<RawRoot>,
@@ -80,13 +78,13 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) disabled_tools: Globs,
     /// Whether a tool whose definition changed is held until you approve it (hold), or usable at once (allow).
     pub(in crate::config) tool_changes: ToolChanges,
-    /// Whether agents can use new tools of this server at once (allow), or only after you approve them (hold). By default, the top-level
-    /// `new_tools` applies.
+    /// Whether agents can use new tools of this server at once (allow), or only after you approve them (hold). Default: the top-level
+    /// `new_tools`.
     pub(in crate::config) new_tools: Option<NewTools>,
     /// Call types of tools. They override the tool's words and annotations, except destructiveHint: true.
     pub(in crate::config) tool_acl: ToolAcl,
-    /// Time limit for a connection attempt. By default 5m for each start in a container, and for the first start of npx, uvx, bunx,
-    /// pipx, docker and podman. `$MCP_TIMEOUT`, in seconds, replaces the default.
+    /// Time limit for a connection attempt; by default 5m in a container, and for the first start of npx, uvx, bunx, pipx, docker and
+    /// podman. `$MCP_TIMEOUT`, in seconds, replaces the default.
     #[schemars(extend("default" = "1m"))]
     pub(in crate::config) init_timeout: Option<Span<0, 100>>,
     /// Time limit for a call without an answer or progress.

@@ -36,8 +36,8 @@ pub(super) struct File {
     #[serde(rename = "mcpServers")]
     #[schemars(with = "entry::Servers")]
     pub(super) servers: Apart,
-    /// The address on which the daemon listens. "localhost:8080" and ":8080" mean loopback. An address other than loopback needs
-    /// --insecure. Takes effect after a restart.
+    /// The daemon's address. "localhost:8080" and ":8080" mean loopback. An address other than loopback needs --insecure. Takes effect
+    /// after a restart.
     #[schemars(extend("default" = "127.0.0.1:8080", "x-after-restart" = true))]
     pub(super) listen: Listen,
     /// The data folder; by default the platform's. Takes effect after a restart.
@@ -65,21 +65,19 @@ pub(super) struct File {
     pub(super) idle_check_interval: Span<30_000, 100>,
     /// Time without messages after which mcpproxy pings a connected server.
     pub(super) health_check_interval: Span<30_000, 100>,
-    /// The key for REST over TCP, in the header X-API-Key; at least 12 characters, or mcpproxy ignores it. By default, mcpproxy generates a
-    /// key and keeps it in the data folder.
+    /// The key for REST over TCP (header X-API-Key), at least 12 characters. By default, mcpproxy generates a key and keeps it in the data
+    /// folder.
     pub(super) api_key: Option<Text>,
-    /// A file that `mcpproxy upstream lock` wrote: mcpproxy accepts exactly the tools in it. A relative path is relative to the folder of
-    /// this file. If the lock file is missing or broken, the daemon does not start. `serve --locked` overrides this key. Takes effect
-    /// after a restart.
+    /// A lock file that `mcpproxy upstream lock` wrote; a relative path is relative to the folder of this file. mcpproxy accepts exactly
+    /// the tools in the lock file, and does not start without it. `serve --locked` overrides this key. Takes effect after a restart.
     #[schemars(length(min = 1), extend("x-after-restart" = true))]
     pub(super) lock_file: Option<Text>,
-    /// The key that encrypts session ids, at least 32 characters. Daemons with the same key can continue each other's sessions. By default,
-    /// mcpproxy generates a key and keeps it in the data folder. `$MCPPROXY_SESSION_KEY` overrides this key. Takes effect after a restart.
+    /// The key that encrypts session ids, at least 32 characters; by default generated and kept in the data folder. Daemons with the same
+    /// key can continue each other's sessions. `$MCPPROXY_SESSION_KEY` overrides this key. Takes effect after a restart.
     #[schemars(length(min = 32), extend("x-after-restart" = true))]
     pub(super) session_key: Option<Text>,
-    /// The place of the secrets for ${keyring:NAME}. auto: in the platform's keyring (the Secret Service on Linux, the keychain on macOS) or,
-    /// if there is none, in a private file in the data folder. platform: only in the keyring. file: only in the file. `$MCPPROXY_KEYRING`
-    /// overrides this key.
+    /// The place of the secrets for ${keyring:NAME}. platform: the platform's keyring. file: a private file in the data folder. auto: the
+    /// keyring or, if there is none, the file. `$MCPPROXY_KEYRING` overrides this key.
     pub(super) keyring: KeyringChoice,
     /// Access control. The daemon does not start if a key in it is unknown. See docs/access.md.
     #[serde(rename = "serverAuth")]
@@ -97,14 +95,11 @@ pub(super) struct File {
     pub(super) code_execution_timeout_ms: WholeNumber<1, 600_000, 120_000>,
     /// Default and maximum of a script's `max_tool_calls`; 0 means no limit.
     pub(super) code_execution_max_tool_calls: WholeNumber<0, 1_000_000, 0>,
-    /// Maximum number of characters of text in a tool's result. mcpproxy cuts a longer result; `read_cache` reads the rest. 0 means no
-    /// limit; other values are at least 1000.
+    /// Maximum number of characters of text in a tool's result, at least 1000; `read_cache` reads the rest. 0 means no limit.
     pub(super) tool_response_limit: WholeNumber<0, 100_000_000, 0>,
     /// Contents and limits of the activity log.
     pub(super) activity: RawActivity,
-    /// A collector for OTLP over HTTP. It gets a span for each call, and one for the request to the server. mcpproxy appends `/v1/traces`
-    /// if
-    /// it is missing.
+    /// The URL of an OTLP collector, which gets spans of calls over HTTP. mcpproxy appends `/v1/traces` if it is missing.
     #[schemars(extend("format" = "uri", "examples" = ["http://127.0.0.1:4318"]))]
     pub(super) otlp_endpoint: Option<OtlpEndpoint>,
     /// Check of the call type that an agent declares.
@@ -115,8 +110,8 @@ pub(super) struct File {
     pub(super) trusted_origins: Vec<Word>,
     /// Environment variables that stdio servers get.
     pub(super) environment: RawEnvironment,
-    /// A key of mcpproxy-go. If enabled, stdio servers run in containers unless their entry has "isolation": {"enabled": false}. Its other
-    /// keys are defaults for servers in containers.
+    /// A key of mcpproxy-go. If enabled, stdio servers run in containers unless their entry has "isolation": {"enabled": false}. The other
+    /// keys are defaults for containers.
     pub(super) docker_isolation: RawDefaults,
 }
 

@@ -39,7 +39,7 @@ impl Page {
     }
 
     fn section(&mut self, title: &str, properties: &Value) {
-        let head = "| key | value | default | |\n|---|---|---|---|";
+        let head = "| key | value | default | meaning |\n|---|---|---|---|";
         writeln!(self.text, "\n## {title}\n\n{head}").expect("a text takes it");
         self.rows("", properties, 0);
     }
