@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     config::{self, EditError, OurAddress},
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Files},
     storage::in_words,
@@ -238,7 +238,6 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
         }
     };
     config::written_entries(&text).map_err(|error| {
-        let hint = "`mcpproxy config check` shows the mistake; correct it first";
         // The caller says what was not done.
         let what = match error {
             EditError::Unreadable(mistake) => format!(
@@ -247,7 +246,7 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
             ),
             other => other.to_string(),
         };
-        unusable(what, hint)
+        unusable(what, "Correct the file.").with_step(NextStep::CheckConfig)
     })
 }
 

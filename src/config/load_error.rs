@@ -72,7 +72,7 @@ impl LoadError {
             Self::Unusable { .. } if self.own_variable().is_some() => {
                 "correct the variable, or unset it".to_owned()
             }
-            Self::Unusable { .. } => "correct the file, then `mcpproxy config check`".to_owned(),
+            Self::Unusable { .. } => "correct the file: `mcpproxy config edit`".to_owned(),
             Self::Missing { .. } => {
                 "correct the name, or create the file: `mcpproxy setup`".to_owned()
             }

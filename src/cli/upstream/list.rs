@@ -21,7 +21,7 @@ impl ListServers {
             && let Some(error) = status.config_error
         {
             out.warning(&format!(
-                "configuration file not loaded: {error}; mcpproxy keeps the last good one"
+                "{error}; mcpproxy keeps the last good configuration"
             ));
             out.next(&correct_the_file(&status.config_file, files));
         }
