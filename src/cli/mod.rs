@@ -124,13 +124,14 @@ impl Command {
     fn shows(&self) -> bool {
         use self::{
             activity::ActivityCommand, config::ConfigCommand, secret::SecretCommand,
-            tools::ToolsCommand, upstream::UpstreamCommand,
+            token::TokenCommand, tools::ToolsCommand, upstream::UpstreamCommand,
         };
         matches!(
             self,
             Self::Logs(_)
                 | Self::Upstream(
-                    UpstreamCommand::Show(_)
+                    UpstreamCommand::List(_)
+                        | UpstreamCommand::Show(_)
                         | UpstreamCommand::Logs(_)
                         | UpstreamCommand::Inspect(_)
                 )
@@ -138,6 +139,7 @@ impl Command {
                 | Self::Activity(ActivityCommand::Show(_))
                 | Self::Config(ConfigCommand::Get(_))
                 | Self::Secret(SecretCommand::List)
+                | Self::Token(TokenCommand::List)
         )
     }
 }

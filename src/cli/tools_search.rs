@@ -7,7 +7,7 @@ use clap::{
 use serde::Deserialize;
 
 use super::{
-    CommandFailure, Done, Output,
+    CommandFailure, Done, OrUndone, Output,
     mistake::whole_number,
     output,
     table::{name, text},
@@ -58,10 +58,11 @@ fn matching() -> impl TypedValueParser<Value = Matching> {
 
 impl SearchTools {
     pub(super) async fn run(self, mut daemon: DaemonClient, out: Output) -> Done {
+        const UNDONE: &str = "nothing was searched";
         let words = self.query.join(" ");
         if !words.contains(char::is_alphanumeric) {
             let failure = CommandFailure::usage("the query has no words");
-            let failure = failure.undone("nothing was searched");
+            let failure = failure.undone(UNDONE);
             return Err(failure.next("for example: `mcpproxy tools search create issue`"));
         }
         let query = [
@@ -71,7 +72,7 @@ impl SearchTools {
             ("limit", self.limit.map(|limit| limit.to_string())),
         ];
         let path = daemon_client::with_query("/api/v1/tools", &query);
-        let body = daemon.get(&path).await?;
+        let body = daemon.get(&path).await.or_undone(UNDONE)?;
         out.answer(&path, &body, |found| print(found, out))
     }
 

@@ -7,7 +7,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    CommandFailure, Done, Location, Output, connection, import, output, secret, service, stop,
+    CommandFailure, Done, Location, OrUndone, Output, connection, import, output, secret, service,
+    stop,
 };
 use crate::{
     clients::{
@@ -71,7 +72,7 @@ impl UninstallCommand {
         let status = daemon.and_then(|daemon| daemon.status_report());
         let at = status.as_ref().map(|status| &status.location);
         let (places, us) = (home_places(&files)?, our_address(&files, at));
-        let reaching = Reaching::new(&files, at, us)?;
+        let reaching = Reaching::new(&files, at, us).or_undone("nothing was changed")?;
         let meant = all_connected(&places, &reaching);
         let mut done = Uninstalled {
             dry_run: self.dry_run,
