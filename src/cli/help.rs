@@ -1,6 +1,6 @@
 //! The layout of help: a summary, usage, examples, the arguments, and one line on the options of every command.
 
-use std::ffi::OsString;
+use std::{env, ffi::OsString};
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
@@ -156,15 +156,20 @@ pub(super) fn with_blanks(help: &str) -> String {
     help.replace(BLANK, " ")
 }
 
-/// The first example of a command.
+/// The first example of a command with an option that was typed; else the first.
 pub(super) fn example(command: &Command) -> Option<String> {
     let text = with_blanks(&command.get_before_help()?.to_string());
-    let found = text.lines().find_map(|line| {
+    let examples = text.lines().filter_map(|line| {
         let at = line.find("mcpproxy ").filter(|_| line.starts_with("  "))?;
-        line.get(at..)
+        line.get(at..)?.split("  ").next()
     });
-    let line = found?.split("  ").next()?;
-    Some(line.to_owned())
+    let examples: Vec<&str> = examples.collect();
+    let is_typed_option = |word: &str| {
+        word.len() > 2 && word.starts_with("--") && env::args_os().any(|typed| typed == *word)
+    };
+    let fits = |line: &&&str| line.split(' ').any(is_typed_option);
+    let found = examples.iter().find(fits).or(examples.first())?;
+    Some((*found).to_owned())
 }
 
 #[cfg(test)]
