@@ -46,7 +46,7 @@ impl InspectServer {
         if out.is_json() {
             output::print_json(&body)?;
         } else {
-            print(&inspection)?;
+            print(&inspection, self.connect)?;
         }
         if !self.connect {
             return Ok(());
@@ -69,27 +69,30 @@ fn check_contact(inspection: &Inspection) -> Done {
     if !inspection.awaits_contact {
         let row = &inspection.server;
         let why = row.last_error.as_deref().unwrap_or(why);
-        let what = format!("the server {name:?} could not be listed: {}", visible(why));
+        let failure = CommandFailure::failed(visible(why));
+        let failure = failure.undone(&format!("{name} was not listed"));
         let step = row.next_step.clone().unwrap_or_default();
-        return Err(CommandFailure::failed(what).next(step));
+        return Err(failure.next(step));
     }
-    let what = format!(
-        "the server {name:?} could not be listed; its entry stays as the agent wrote it: {}",
-        visible(why)
-    );
-    Err(CommandFailure::failed(what).next(format!(
+    let outcome = format!("{name} was not listed, and its entry is still as the agent wrote it");
+    let failure = CommandFailure::failed(visible(why)).undone(&outcome);
+    Err(failure.next(format!(
         "correct the entry and try again, or `mcpproxy upstream remove {}`",
         as_argument(name)
     )))
 }
 
-fn print(inspection: &Inspection) -> Done {
+fn print(inspection: &Inspection, connects: bool) -> Done {
     print_server(inspection)?;
     print_things(inspection, |_| true)?;
+    let step = ReviewStep::of(inspection);
+    if connects && matches!(step, ReviewStep::Mend(_)) {
+        // The failure of the command says it.
+        return Ok(());
+    }
     output::print_line("")?;
     if inspection.inspected {
         output::print_line(&summarize(inspection))?;
     }
-    let step = ReviewStep::of(inspection).in_words(inspection);
-    output::print_line(&output::as_typed(&step))
+    output::print_line(&output::as_typed(&step.in_words(inspection)))
 }
