@@ -9,6 +9,7 @@ use crate::{
     config::read_unrepeated_object,
     daemon_client::AnswerDeadline,
     management::{Files, ServerChange},
+    text::names::as_argument,
 };
 
 /// Change keys of a server's entry
@@ -39,7 +40,7 @@ impl PatchServer {
                         "give a JSON object, in single quotes for the shell: --json '{\"enabled\": false}'",
                     )
                 }),
-            None => of_assignments(&self.assignments),
+            None => of_assignments(&self.name, &self.assignments),
         };
         let patch = patch.or_undone("nothing was changed")?;
         let mut daemon = connection::open_or_files(files, out).await?;
@@ -76,12 +77,16 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn of_assignments(assignments: &[(String, String)]) -> Done<Map<String, Value>> {
+fn of_assignments(server: &str, assignments: &[(String, String)]) -> Done<Map<String, Value>> {
     let mut patch = Map::new();
     for (path, text) in assignments {
         if path == "name" {
-            return Err(CommandFailure::usage("a server cannot be renamed")
-                .next("add it under the new name, then `mcpproxy upstream remove` the old one"));
+            let server = as_argument(server);
+            return Err(
+                CommandFailure::usage("a server cannot be renamed").next(format!(
+                    "add it under the new name, then `mcpproxy upstream remove {server}`"
+                )),
+            );
         }
         let (key, inside) = match path.split_once('.') {
             Some((key, inside)) => (key, Some(inside)),
@@ -137,7 +142,7 @@ mod tests {
 
     fn patch(words: &[&str]) -> Option<Value> {
         let words: Result<Vec<_>, _> = words.iter().map(|word| assignment(word)).collect();
-        of_assignments(&words.ok()?).ok().map(Value::Object)
+        of_assignments("a", &words.ok()?).ok().map(Value::Object)
     }
 
     #[test]
