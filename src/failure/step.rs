@@ -251,7 +251,11 @@ impl NextStep {
                 how: Some(how),
                 key: Some(key),
             } if !server.is_empty() => {
-                let value = key.to_ascii_uppercase().replace("COMMAND", "PATH");
+                let value = match &**key {
+                    "command" => "PATH".to_owned(),
+                    "cwd" => "DIR".to_owned(),
+                    other => other.to_ascii_uppercase(),
+                };
                 format!("{how}: `mcpproxy upstream patch {server} {key}={value}`")
             }
             Self::FixEntry { how: Some(how), .. } | Self::Act { how, .. } => how.to_string(),
@@ -350,6 +354,9 @@ mod tests {
         let typed = "correct the path in `command`: `mcpproxy upstream patch demo command=PATH`";
         assert_eq!(step.at_terminal("demo"), typed);
         assert_eq!(step.at_terminal(""), "correct the path in `command`");
+        let step = NextStep::fix_key("cwd", "correct `cwd`");
+        let typed = "correct `cwd`: `mcpproxy upstream patch demo cwd=DIR`";
+        assert_eq!(step.at_terminal("demo"), typed);
     }
 
     #[test]

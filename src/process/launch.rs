@@ -219,7 +219,9 @@ impl SpawnError {
             Self::NotExecutable { .. } => {
                 "make it executable (chmod +x), or put its interpreter into `command`"
             }
-            Self::NoFolder { .. } => "create the folder, or correct `cwd`",
+            Self::NoFolder { .. } => {
+                return NextStep::fix_key("cwd", "create the folder, or correct `cwd`");
+            }
             Self::Refused { .. } => "check that the file is a program for this machine",
         };
         NextStep::fix(how)
