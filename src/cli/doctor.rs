@@ -94,7 +94,7 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
         what: error.to_string(),
         fix: match error {
             DaemonError::BadAnswer { .. } => ONE_VERSION,
-            _ => "look at the daemon's log, then try again",
+            _ => "look at `mcpproxy logs`, then try again",
         },
     });
     let status = Box::new(status);

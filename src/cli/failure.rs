@@ -200,7 +200,7 @@ impl From<DaemonError> for CommandFailure {
                 ..Self::with_code(what, refusal.code.map_or(FAILED, ErrorCode::exit_code))
             },
             DaemonError::TimedOut { .. } | DaemonError::Lost { .. } => {
-                Self::failed(what).next("look at the daemon's log, then try again")
+                Self::failed(what).next("look at `mcpproxy logs`, then try again")
             }
             DaemonError::BadAnswer { .. } => Self::failed(what).next(ONE_VERSION),
         }

@@ -58,7 +58,7 @@ impl StatusCommand {
 fn gone(error: DaemonError) -> CommandFailure {
     match error {
         DaemonError::Lost { .. } => {
-            CommandFailure::not_reachable("the daemon ended in the meantime")
+            CommandFailure::not_reachable("the daemon stopped while this command waited")
                 .next("`mcpproxy start`")
         }
         other => other.into(),

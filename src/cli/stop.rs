@@ -73,7 +73,7 @@ pub(super) async fn end(daemon: DaemonClient) -> Done<u32> {
     let pid = status.pid;
     platform::terminate(pid).map_err(|error| {
         let why = in_words(&error);
-        CommandFailure::failed(format!("failed to end the daemon, process {pid}: {why}"))
+        CommandFailure::failed(format!("failed to stop the daemon (process {pid}): {why}"))
     })?;
     let socket = status.location.data_dir.join(SOCKET);
     let deadline = Instant::now() + ENDS_WITHIN;
@@ -81,8 +81,8 @@ pub(super) async fn end(daemon: DaemonClient) -> Done<u32> {
     while socket.exists() && platform::is_alive(pid) {
         if Instant::now() > deadline {
             let waited = ENDS_WITHIN.as_secs();
-            let what = format!("the daemon (process {pid}) has not ended after {waited} s");
-            let step = format!("`mcpproxy logs`; `kill {pid}` ends it at once");
+            let what = format!("the daemon (process {pid}) has not stopped after {waited} s");
+            let step = format!("`kill {pid}` stops it at once; `mcpproxy logs` shows its log");
             return Err(CommandFailure::failed(what).next(step));
         }
         tokio::time::sleep(POLL_INTERVAL).await;

@@ -71,7 +71,7 @@ fn daemon(status: &StatusReport) -> DoctorFinding {
         Some(note) => DoctorFinding::warn(
             "daemon",
             note,
-            "`mcpproxy stop`, then start it again; a service: `mcpproxy service install`",
+            "`mcpproxy restart`; for a service: `mcpproxy service install`",
         ),
     }
 }
