@@ -362,7 +362,7 @@ pub(super) fn not_written(error: &ReplaceError) -> Failure {
 pub(super) fn step_after(error: &ReplaceError) -> String {
     match error {
         ReplaceError::ChangedMeanwhile(_) => {
-            "try again; end the client first if it writes its file often".to_owned()
+            "try again; if the client writes its file often, close it first".to_owned()
         }
         ReplaceError::ReadOnly(file) => {
             let file = file.display();

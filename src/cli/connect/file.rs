@@ -86,7 +86,7 @@ pub(super) fn say_hints(reaching: &Reaching, clients: &[Client], out: Output) {
 pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Output) {
     if reaching.needs_token && !clients.is_empty() {
         out.note(&format!(
-            "clients need a token (`serverAuth`): issue one: `mcpproxy connect CLIENT --token`, or set {TOKEN_VARIABLE}"
+            "clients need a token (`serverAuth`): `mcpproxy connect CLIENT --token` issues one, or set {TOKEN_VARIABLE}"
         ));
     }
 }

@@ -47,7 +47,7 @@ fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<Client
             Some(client) => files.extend(of_client(places, client)?),
             None if path.exists() => files.push(places.named(&path)),
             None if word.contains("://") || word.contains(" mcp add") => {
-                let what = "that is neither a file nor a client";
+                let what = "the argument is a URL or a command, not a file or a client";
                 return Err(CommandFailure::usage(what).next(AS_JSON));
             }
             None if is_path => {

@@ -132,7 +132,7 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
     let left_out = server.left_behind.iter().map(String::as_str);
     let (lowering, unused): (Vec<&str>, Vec<&str>) =
         left_out.partition(|key| may_lower_protection(key));
-    let own = ": mcpproxy takes what lowers its protection only from its own configuration";
+    let own = "; settings that lower protection count only in mcpproxy's own configuration";
     for (keys, why) in [(lowering, own), (unused, ", which mcpproxy does not use")] {
         if !keys.is_empty() {
             out.note(&format!("{name}: left out {}{why}", keys.join(", ")));
