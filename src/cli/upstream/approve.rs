@@ -20,8 +20,9 @@ use crate::{
 
 /// Approve a quarantined server, or held tools
 ///
-/// With --seen, it approves only the definitions that `upstream inspect` showed, and asks nothing. Without --seen, it shows the current
-/// definitions and approves them. Dangerous ones, and a server never listed, need your yes or --yes; without it, the exit code is 4.
+/// With --seen, the command approves only the definitions that `upstream inspect` showed, and asks nothing. Without --seen, it shows the
+/// current definitions and approves them. Dangerous definitions and servers never listed need your yes or --yes; otherwise nothing is
+/// approved (exit code 4).
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
