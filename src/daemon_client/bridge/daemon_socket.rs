@@ -93,6 +93,12 @@ impl DaemonSocketError {
                 (Some(ErrorCode::Unauthorized), _) => {
                     "`mcpproxy token add NAME`, then give its token with --token or $MCPPROXY_TOKEN"
                 }
+                (Some(ErrorCode::UnknownServer), _) => {
+                    "`mcpproxy upstream list` shows the configured servers"
+                }
+                (Some(ErrorCode::UnknownProfile), _) => {
+                    "`mcpproxy config get profiles` shows the configured profiles"
+                }
                 (Some(code), _) if names_an_endpoint(*code) => {
                     "give --endpoint as /mcp, /mcp/all, /mcp/server/NAME or /mcp/p/NAME"
                 }
