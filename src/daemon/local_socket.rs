@@ -38,19 +38,22 @@ pub(super) type LocalSocket = tokio::net::TcpListener;
 pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
     let listener = open(data_dir).map_err(|error| {
         let path = data_dir.join(SOCKET);
-        ServeError::failed(
-            format!(
-                "failed to open the socket {}: {}",
-                path.display(),
-                storage::in_words(&error)
+        let (why, step) = match error.kind() {
+            io::ErrorKind::InvalidInput => (
+                "its path is too long".to_owned(),
+                "name a folder with a shorter path with --data-dir",
             ),
-            match error.kind() {
-                io::ErrorKind::PermissionDenied => {
-                    "let your user write to the folder, or give another one with --data-dir"
-                }
-                _ => "a shorter path may help: give another folder with --data-dir",
-            },
-        )
+            io::ErrorKind::PermissionDenied => (
+                storage::in_words(&error),
+                "let your user write to the folder, or name another one with --data-dir",
+            ),
+            _ => (
+                storage::in_words(&error),
+                "name another folder with --data-dir",
+            ),
+        };
+        let what = format!("failed to open the socket {}: {why}", path.display());
+        ServeError::failed(what, step)
     })?;
     Ok(Some(LocalSocket {
         data_dir: data_dir.to_owned(),
