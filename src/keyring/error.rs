@@ -33,7 +33,7 @@ pub enum KeyringError {
     #[error("{0}")]
     Disk(String, String),
     /// `$MCPPROXY_KEYRING` has this unknown value.
-    #[error("$MCPPROXY_KEYRING is {0:?}")]
+    #[error("$MCPPROXY_KEYRING cannot be {0:?}")]
     UnknownChoice(String),
     /// Anything else.
     #[error("{0}")]
