@@ -300,7 +300,7 @@ pub(super) fn key_for_off(entry: &Map<String, Value>) -> Option<&'static str> {
 }
 
 /// What shows the servers that can be imported.
-const SHOWN: &str = "`mcpproxy import --dry-run`";
+const SHOWN: &str = "to see the servers, give --dry-run instead of --server";
 const SHOWN_OVER_REST: &str = "GET /api/v1/import shows the servers.";
 
 impl ImportReport {

@@ -40,7 +40,9 @@ fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<Client
         let path = std::path::absolute(word).unwrap_or_else(|_| PathBuf::from(word));
         if real_path(&path) == own {
             let what = format!("{} is the configuration of mcpproxy itself", path.display());
-            return Err(CommandFailure::usage(what));
+            return Err(
+                CommandFailure::usage(what).next("`mcpproxy upstream list` shows its servers")
+            );
         }
         let is_path = word.contains(['/', '.']) || path.exists();
         match Client::from_word(word).filter(|_| !is_path) {

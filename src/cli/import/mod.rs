@@ -105,7 +105,7 @@ impl ImportCommand {
         }
         let mut daemon = connection::open_or_files(&files, out).await?;
         let mut report = if self.reads_stdin() {
-            let text = Input::Stdin.read("the entry")?;
+            let text = Input::Stdin.read("the server's JSON or URL")?;
             gather_pasted(&files, &daemon, &text, None)
         } else {
             gather(&files, &daemon, &self.from)

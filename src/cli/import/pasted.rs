@@ -47,7 +47,7 @@ pub(in crate::cli) fn read_pasted(
     name: Option<&str>,
 ) -> Done<ImportReport> {
     let text = match text {
-        "-" => Input::Stdin.read("the entry")?,
+        "-" => Input::Stdin.read("the server's JSON or URL")?,
         text => text.to_owned(),
     };
     let report = gather_pasted(files, daemon, &text, name);
