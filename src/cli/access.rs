@@ -83,6 +83,11 @@ impl CheckAccess {
         let (server, name) = match (kind, tool_name::parts(&self.thing)) {
             (AskedKind::BuiltIn, _) => (None, self.thing.as_str()),
             (_, Some((server, name))) => (Some(server.to_owned()), name),
+            (AskedKind::Prompt | AskedKind::Resource, None) => {
+                let thing = &self.thing;
+                let what = format!("{thing:?} names no server");
+                return Err(CommandFailure::usage(what).next(format!("write SERVER:{thing}")));
+            }
             (_, None) => {
                 let thing = &self.thing;
                 let what = format!("{thing:?} is neither SERVER:NAME nor a built-in tool");
