@@ -42,7 +42,12 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
         let what = "the configuration holds secrets, and its mode lets other users read it";
         DoctorFinding::warn(FILES, what, fix)
     } else {
-        DoctorFinding::ok(FILES, "only you can change the configuration")
+        let who = if access.is_ours {
+            "you"
+        } else {
+            "another user"
+        };
+        DoctorFinding::ok(FILES, format!("only {who} can change the configuration"))
     };
     Some(finding.at(place))
 }
