@@ -137,7 +137,7 @@ fn allow(place: &Path) -> Option<String> {
     Some(if user.is_root() || owner == Some(user.as_raw()) {
         format!("`chmod u+rwX {name}`")
     } else {
-        format!("have the owner of {name} let your user write there")
+        format!("have the owner of {name} let your user read and write there")
     })
 }
 
