@@ -53,7 +53,7 @@ pub enum DaemonError {
     #[error("{0}")]
     Refused(DaemonRefusal),
     /// It says nothing.
-    #[error("the daemon did not answer {request} within {} seconds", deadline.duration().as_secs())]
+    #[error("the daemon did not answer {request} within {} s", deadline.duration().as_secs())]
     TimedOut {
         /// Method and path.
         request: String,

@@ -57,7 +57,7 @@ pub(super) enum DaemonSocketError {
     /// No daemon, or one that is just ending.
     #[error("no daemon answers on {}", .0.display())]
     NotRunning(PathBuf),
-    #[error("the daemon on {} did not answer within {} seconds", .0.display(), UPGRADE_WITHIN.as_secs())]
+    #[error("the daemon on {} did not answer within {} s", .0.display(), UPGRADE_WITHIN.as_secs())]
     TimedOut(PathBuf),
     /// It has started us.
     #[error("{IS_OURSELVES}")]
