@@ -109,7 +109,10 @@ async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
     })?;
     if result.get("isError") == Some(&Value::Bool(true)) {
         let text = result.pointer("/content/0/text").and_then(Value::as_str);
-        return Err(text.unwrap_or("the tool reports an error").to_owned());
+        let text = text.unwrap_or("the tool reports an error");
+        // A refusal is JSON.
+        let refusal: Value = serde_json::from_str(text).unwrap_or_default();
+        return Err(refusal["error"].as_str().unwrap_or(text).to_owned());
     }
     Ok(())
 }
