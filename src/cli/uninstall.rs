@@ -307,7 +307,9 @@ impl Uninstalled {
             let files = self.files.iter();
             steps.extend(files.map(|file| format!("{delete} {}", file.display())));
             if !self.secrets.is_empty() {
-                steps.push(format!("{delete} the secrets {}", self.secrets.join(", ")));
+                let s = if self.secrets.len() == 1 { "" } else { "s" };
+                let secrets = self.secrets.join(", ");
+                steps.push(format!("{delete} the secret{s} {secrets}"));
             }
         }
         steps
