@@ -48,7 +48,7 @@ fn print_entry_review(inspection: &Inspection) -> Done {
     let Some(review) = &inspection.entry_review else {
         if is_quarantined && inspection.awaits_contact {
             output::print_line(
-                "an agent wrote this entry; its former state is not known, and secrets are masked here: read it in the file",
+                "an agent wrote this entry, and its former state is not known; secrets are masked: read them in the configuration file",
             )?;
         }
         return Ok(());
@@ -68,14 +68,16 @@ fn print_entry_review(inspection: &Inspection) -> Done {
         print_changes(review)?;
     }
     if is_masked {
-        output::print_line("values that look like secrets are masked here: read them in the file")?;
+        output::print_line(
+            "values that look like secrets are masked: read them in the configuration file",
+        )?;
     }
     Ok(())
 }
 
 fn print_changes(review: &EntryReview) -> Done {
     output::print_line(&format!(
-        "an agent changed this entry; the server is quarantined because of {} until you approve it",
+        "an agent changed this entry; because of {}, the server is quarantined until you approve it",
         visible(&review.held_for.join(", "))
     ))?;
     if !review.changes.is_empty() {
