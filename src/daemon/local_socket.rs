@@ -98,12 +98,13 @@ impl LocalSocket {
             Ok(listener) => {
                 *self.listener.lock() = Arc::new(listener);
                 if let Some(times) = due {
-                    tracing::warn!(%data_dir, times, "the local socket was removed while the daemon runs; mcpproxy made it again, with the lock, the address and the key of sessions. It writes other files again when they change: restart the daemon if the data folder was emptied");
+                    let next = "restart the daemon if the data folder was emptied";
+                    tracing::warn!(%data_dir, times, next, "the local socket was removed; mcpproxy made it again");
                 }
             }
             Err(error) => {
                 if let Some(times) = due {
-                    tracing::warn!(%data_dir, %error, times, "the local socket was removed while the daemon runs, and cannot be made again");
+                    tracing::warn!(%data_dir, %error, times, "the local socket was removed and cannot be made again");
                 }
             }
         }
