@@ -102,7 +102,8 @@ impl ServedHere<'_> {
         for entry in entries {
             if let Some(program) = entry.missing_program().filter(|_| self.us.is_us(entry)) {
                 let what = format!("{client} starts {program}, which does not exist");
-                let fix = "write the path of this program there (`which mcpproxy`)";
+                let fix =
+                    "in its file, replace that path with the one that `which mcpproxy` prints";
                 findings.push(DoctorFinding::fail(CLIENT, what, fix));
             }
         }

@@ -109,7 +109,7 @@ pub async fn why_unheard(
             let step = if places.shares_file() {
                 format!("`mcpproxy stop`, then {step}")
             } else {
-                format!("{step}; after either, `mcpproxy restart`")
+                format!("{step}; then `mcpproxy restart`")
             };
             (format!("{listen} is taken{}", taken.by), step)
         }

@@ -285,7 +285,7 @@ fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) 
     }
     if kind == ServiceKind::Systemd && places::lingers() == Some(false) {
         hints.push(
-            "it ends with your last login session; to keep it running: loginctl enable-linger"
+            "the service stops when you log out; to keep it running: `loginctl enable-linger`"
                 .to_owned(),
         );
     }
