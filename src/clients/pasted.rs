@@ -132,7 +132,10 @@ fn address(text: &str) -> Option<Result<Value, FileFault>> {
         return None;
     }
     if is_page(text) {
-        let (why, step) = ("the URL is a project's page", "paste what its README gives");
+        let (why, step) = (
+            "the URL is a project's page",
+            "paste the command or the JSON from its README",
+        );
         return Some(Err(FileFault::with_step(why, step)));
     }
     Some(Ok(json!({ "url": text })))
@@ -551,7 +554,7 @@ mod tests {
             "https://git.example.com/owner/x.git",
         ] {
             let page = read(url, None).expect_err(url);
-            let step = Some("paste what its README gives");
+            let step = Some("paste the command or the JSON from its README");
             assert_eq!(page.own_step, step, "{page}");
         }
     }

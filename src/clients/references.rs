@@ -190,9 +190,8 @@ impl Reading<'_> {
             },
             "workspaceFolderBasename" => {
                 let name = self.meanings.project.and_then(Path::file_name);
-                let name = name.ok_or_else(|| {
-                    format!("it refers to the folder that is open (${{{inside}}})")
-                })?;
+                let name =
+                    name.ok_or_else(|| format!("it refers to the open folder (${{{inside}}})"))?;
                 self.out.push_literal(&name.to_string_lossy());
             }
             "command" | "config" => {
