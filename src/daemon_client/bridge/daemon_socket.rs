@@ -99,7 +99,7 @@ impl DaemonSocketError {
                 (Some(ErrorCode::UnknownProfile), _) => {
                     "`mcpproxy config get profiles` shows the configured profiles"
                 }
-                (Some(code), _) if names_an_endpoint(*code) => {
+                (Some(ErrorCode::UnknownPath | ErrorCode::InvalidArguments), _) => {
                     "give --endpoint as /mcp, /mcp/all, /mcp/server/NAME or /mcp/p/NAME"
                 }
                 (_, Some(hint)) => hint.as_str(),
@@ -203,17 +203,6 @@ impl DaemonSocket {
             reason: error.to_string(),
         }
     }
-}
-
-/// Whether a refusal is about the endpoint that was named.
-fn names_an_endpoint(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::UnknownPath
-            | ErrorCode::UnknownProfile
-            | ErrorCode::UnknownServer
-            | ErrorCode::InvalidArguments
-    )
 }
 
 fn version_of(headers: &HeaderMap) -> Option<&str> {
