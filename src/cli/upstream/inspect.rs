@@ -74,7 +74,7 @@ fn check_contact(inspection: &Inspection) -> Done {
         let step = row.next_step.clone().unwrap_or_default();
         return Err(failure.next(step));
     }
-    let outcome = format!("{name} was not listed, and its entry is still as the agent wrote it");
+    let outcome = format!("{name} was not listed, and its entry stays as the agent wrote it");
     let failure = CommandFailure::failed(visible(why)).undone(&outcome);
     Err(failure.next(format!(
         "correct the entry and try again, or `mcpproxy upstream remove {}`",
