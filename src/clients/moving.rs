@@ -66,7 +66,8 @@ pub fn move_out(
         let is_alone = |row: &ClientRow| row.client == client && !row.connected;
         let removed = if rows.iter().any(is_alone) {
             let (name, id) = (client.name(), client.id());
-            let why = format!("{name} is not connected to mcpproxy, so it cannot use moved servers");
+            let why =
+                format!("{name} is not connected to mcpproxy, so it cannot use moved servers");
             Err((why, NextStep::ConnectClient { client: id.into() }))
         } else {
             remove(places, (client, text), &of_file, (!dry_run).then_some(at))
