@@ -30,7 +30,7 @@ const HOLDERS: [&str; 4] = ["env", "env_json", "headers", "headers_json"];
 const SECRET: &str = "secret";
 
 /// A secret that begins in the part of a string that is kept, and is no longer than this, is found whole. In bytes.
-const LONGEST_SECRET: usize = 1024;
+const LONGEST_SECRET: usize = 512;
 
 /// The mark for a part that is left out.
 const LEFT_OUT: &str = "…";
@@ -305,40 +305,37 @@ fn beginning(json: &[u8], most: usize) -> (Cow<'_, str>, bool) {
         .unwrap_or_default();
     let plain = plain_beginning(inside, most);
     if plain.len() == inside.len() || plain.len() >= most {
-        return (Cow::Borrowed(plain), plain.len() < inside.len());
+        return (String::from_utf8_lossy(plain), plain.len() < inside.len());
     }
-    let (mut text, mut at) = (String::with_capacity(most.min(inside.len())), 0);
+    let (mut text, mut at) = (Vec::with_capacity(most.min(inside.len())), 0);
     while text.len() < most
-        && let Some(rest) = inside.get(at..).filter(|rest| !rest.is_empty())
+        && let Some(rest @ [first, ..]) = inside.get(at..)
     {
-        if rest.starts_with(b"\\") {
+        if *first == b'\\' {
             let Some((character, length)) = unescaped(rest) else {
                 break;
             };
-            text.push(character);
+            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             at += length;
         } else {
             let plain = plain_beginning(rest, most - text.len());
-            if plain.is_empty() {
-                break;
-            }
-            text.push_str(plain);
+            text.extend_from_slice(plain);
             at += plain.len();
         }
     }
+    let text = String::from_utf8(text).unwrap_or_default();
     (Cow::Owned(text), at < inside.len())
 }
 
 /// The characters before the first escape of a text, `most` bytes of them or slightly more.
-fn plain_beginning(text: &[u8], most: usize) -> &str {
+fn plain_beginning(text: &[u8], most: usize) -> &[u8] {
     let is_within = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
     let mut end = most.min(text.len());
     while is_within(text.get(end)) {
         end += 1;
     }
     let text = text.get(..end).unwrap_or_default();
-    let plain = memchr::memchr(b'\\', text).map_or(text, |escape| &text[..escape]);
-    str::from_utf8(plain).unwrap_or_default()
+    memchr::memchr(b'\\', text).map_or(text, |escape| &text[..escape])
 }
 
 /// Bytes of `\uXXXX`, of which two may stand for one character.

@@ -148,7 +148,7 @@ mod sse2 {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
-        _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_movemask_epi8, _mm256_set_epi64x,
+        __m256i, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_movemask_epi8, _mm256_set_epi64x,
         _mm256_set1_epi8,
     };
 
@@ -162,22 +162,45 @@ mod avx2 {
         super::end_by::<STRICT>(text, at, |block| of_block(block))
     }
 
+    // Without closures: they are not inlined into functions that lack AVX2, such as `map`.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn of_block(block: &[u8; BLOCK]) -> [u64; 3] {
-        let (words, _) = block.as_chunks();
-        let word = |at: usize| i64::from_le_bytes(words[at]);
-        let [low, high] = [0, 4].map(|at| {
-            let bytes = _mm256_set_epi64x(word(at + 3), word(at + 2), word(at + 1), word(at));
-            [
-                _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"'.cast_signed())),
-                _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\'.cast_signed())),
-                // Signed: what is above ASCII is below 0.
-                _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes),
-            ]
-            .map(|found| u64::from(_mm256_movemask_epi8(found).cast_unsigned()))
-        });
-        std::array::from_fn(|n| high[n] << 32 | low[n])
+        let (halves, _) = block.as_chunks();
+        let [quotes, backslashes, others] = of_half(&halves[0]);
+        let [more_quotes, more_backslashes, more_others] = of_half(&halves[1]);
+        [
+            more_quotes << HALF | quotes,
+            more_backslashes << HALF | backslashes,
+            more_others << HALF | others,
+        ]
+    }
+
+    const HALF: usize = BLOCK / 2;
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of_half(half: &[u8; HALF]) -> [u64; 3] {
+        let ([first, second, third, fourth], []) = half.as_chunks() else {
+            unreachable!("a half is four words");
+        };
+        let bytes = _mm256_set_epi64x(
+            i64::from_le_bytes(*fourth),
+            i64::from_le_bytes(*third),
+            i64::from_le_bytes(*second),
+            i64::from_le_bytes(*first),
+        );
+        let quotes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"'.cast_signed()));
+        let backslashes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\'.cast_signed()));
+        // Signed: what is above ASCII is below 0.
+        let others = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes);
+        [bits(quotes), bits(backslashes), bits(others)]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn bits(found: __m256i) -> u64 {
+        u64::from(_mm256_movemask_epi8(found).cast_unsigned())
     }
 }
 
