@@ -252,9 +252,11 @@ impl NextStep {
                 key: Some(key),
             } if !server.is_empty() => {
                 let value = match &**key {
-                    "command" => "PATH".to_owned(),
-                    "cwd" => "DIR".to_owned(),
-                    other => other.to_ascii_uppercase(),
+                    "url" => "URL",
+                    "cwd" => "DIR",
+                    "init_timeout" => "5m",
+                    "protocol_era" => "auto",
+                    _ => "PATH",
                 };
                 format!("{how}: `mcpproxy upstream patch {server} {key}={value}`")
             }
@@ -354,9 +356,11 @@ mod tests {
         let typed = "correct the path in `command`: `mcpproxy upstream patch demo command=PATH`";
         assert_eq!(step.at_terminal("demo"), typed);
         assert_eq!(step.at_terminal(""), "correct the path in `command`");
-        let step = NextStep::fix_key("cwd", "correct `cwd`");
-        let typed = "correct `cwd`: `mcpproxy upstream patch demo cwd=DIR`";
-        assert_eq!(step.at_terminal("demo"), typed);
+        for (key, value) in [("cwd", "DIR"), ("init_timeout", "5m")] {
+            let step = NextStep::fix_key(key, "correct it").at_terminal("demo");
+            let typed = format!("correct it: `mcpproxy upstream patch demo {key}={value}`");
+            assert_eq!(step, typed);
+        }
     }
 
     #[test]

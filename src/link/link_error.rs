@@ -42,15 +42,24 @@ impl TlsMistake {
         match self {
             Self::PlainHttp => "write http:// instead of https:// in its `url`",
             Self::UnknownIssuer | Self::OtherIssuer => {
-                "put the path of the issuer's certificate (a PEM file) into `ca_file` of its entry"
+                "write the path of the issuer's certificate (a PEM file) into `ca_file` of its entry"
             }
             Self::OtherHost => "use the host name of the certificate in its `url`",
             Self::Expired | Self::Unusable => "renew the server's certificate",
             Self::Authority => {
-                "give that server a certificate of its own, and put the issuer's path into `ca_file` of its entry"
+                "give that server a certificate of its own, and write the path of the issuer's into `ca_file` of its entry"
             }
             Self::Refused => "check whether it needs a `client_cert` in its entry",
             Self::Incompatible => "have that server offer TLS 1.2 or 1.3",
+        }
+    }
+
+    /// The key of the server's entry that this changes, if it is one.
+    pub fn key(self) -> Option<&'static str> {
+        match self {
+            Self::PlainHttp | Self::OtherHost => Some("url"),
+            Self::UnknownIssuer | Self::OtherIssuer => Some("ca_file"),
+            _ => None,
         }
     }
 }

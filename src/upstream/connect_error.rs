@@ -58,7 +58,7 @@ impl ConnectError {
     pub(super) fn wants_handshake() -> Self {
         Self::plain(
             "it needs a handshake, but its protocol_era is \"modern\"",
-            NextStep::fix("set its `protocol_era` to \"auto\""),
+            NextStep::fix_key("protocol_era", "set its `protocol_era` to \"auto\""),
         )
     }
 

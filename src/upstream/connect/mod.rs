@@ -130,7 +130,10 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
             ),
             Transport::Remote(_) => ConnectError::plain(
                 &format!("no answer within {seconds} s"),
-                NextStep::fix("restart that server, or raise its `init_timeout` if it is slow"),
+                NextStep::fix_key(
+                    "init_timeout",
+                    "restart that server, or raise its `init_timeout` if it is slow",
+                ),
             ),
         });
     };
@@ -228,9 +231,12 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
         LinkError::Lost(_) if matches!(entry.transport, Transport::Remote(_)) => {
             NextStep::fix_key("url", "read that server's log, or correct its `url`")
         }
-        LinkError::Broken(_) if matches!(entry.transport, Transport::Remote(_)) => NextStep::fix(
-            "check the path of its `url` (most end in /mcp or /sse), or read that server's log",
-        ),
+        LinkError::Broken(_) if matches!(entry.transport, Transport::Remote(_)) => {
+            NextStep::fix_key(
+                "url",
+                "read that server's log, or correct the path of its `url` (most end in /mcp or /sse)",
+            )
+        }
         LinkError::Endless(_) => NextStep::act(ConnectError::ONLY_MESSAGES),
         LinkError::Ourselves => NextStep::Remove,
         LinkError::Status { status: 429, .. } => NextStep::Wait,
@@ -238,9 +244,12 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             status: 300..=399, ..
         } => NextStep::fix_key(
             "url",
-            "write the address that it redirects to into its `url`",
+            "write the address to which it redirects into its `url`",
         ),
-        LinkError::Tls(mistake) => NextStep::fix(mistake.step()),
+        LinkError::Tls(mistake) => match mistake.key() {
+            Some(key) => NextStep::fix_key(key, mistake.step()),
+            None => NextStep::fix(mistake.step()),
+        },
         LinkError::NoHost(_) => NextStep::fix_key(
             "url",
             "correct the host in its `url`, or check your network",
