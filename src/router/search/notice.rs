@@ -208,7 +208,7 @@ fn step(failure: &Failure, reader: NoticeReader) -> String {
             "Tell the user: only they can enable it."
         }
         ErrorCode::ServerQuarantined | ErrorCode::ToolHeld | ErrorCode::ToolChanged => {
-            "Tell the user that it awaits their review; do not reach it another way."
+            "Tell the user that their review is needed; do not work around it."
         }
         _ => "Tell the user; continue without it.",
     };
