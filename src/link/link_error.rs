@@ -152,13 +152,13 @@ impl LinkError {
             Self::NotDelivered(_) | Self::NoProxy(_) => "nothing answers".to_owned(),
             Self::NoHost(_) => "its host was not found".to_owned(),
             Self::Tls(_) => "no secure connection".to_owned(),
-            Self::Lost(_) | Self::NotHttp => "connection lost".to_owned(),
+            Self::Lost(_) => "connection lost".to_owned(),
             Self::Broken(_) | Self::Endless(_) => {
                 "it did not answer as an MCP server does".to_owned()
             }
             Self::SessionRenewed => "its session had expired".to_owned(),
             Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
-            Self::Ourselves | Self::SessionLost(_) => self.to_string(),
+            Self::Ourselves | Self::SessionLost(_) | Self::NotHttp => self.to_string(),
             Self::Status {
                 status: status @ (401 | 403),
                 ..
