@@ -143,7 +143,7 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
             // The word itself may be a secret.
             Some(c) if c.is_alphabetic() => "a string needs double quotes",
             Some(c) => return format!("`{c}` is not allowed here"),
-            None => "it ends before it is complete",
+            None => "the JSON is incomplete",
         },
     };
     known.to_owned()
