@@ -171,7 +171,7 @@ pub(super) struct SentPatch {
 pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch> {
     let sent = read_entry(patch);
     if sent.readable.is_empty() && sent.problem.is_none() {
-        return Err(wrong(name, "no key was given to change"));
+        return Err(wrong(name, "give at least one key to change"));
     }
     Ok(sent)
 }
