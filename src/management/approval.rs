@@ -151,7 +151,7 @@ fn check_extent(
         Failure::new(ErrorCode::InvalidArguments, error, hint)
     };
     let failure = match (is_quarantined, named.is_empty(), body.all) {
-        (_, false, true) => wrong("both names and --all are given", "Leave one of them out."),
+        (_, false, true) => wrong("`names` and `all` are both given", "Send one of them."),
         (true, false, _) => wrong(
             &format!("{name} is quarantined, and approved only as a whole"),
             "Send no `names`.",

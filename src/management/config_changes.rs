@@ -381,8 +381,7 @@ impl EditPath {
 }
 
 fn changed_meanwhile() -> Failure {
-    let error =
-        "nothing was changed: `seen` is not that of the configuration now, which may have changed";
-    let hint = "Look at the change again with `dry_run`, and send the `seen` of that.";
+    let error = "nothing was changed: `seen` does not match the configuration, which may have changed since";
+    let hint = "Preview the change again with `dry_run`, and send the `seen` of that answer.";
     Failure::new(ErrorCode::InvalidArguments, error, hint)
 }
