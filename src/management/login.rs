@@ -88,7 +88,7 @@ impl Management {
             let refusal = view.server_refusal(name);
             let refusal = refusal.map(|failure| self.for_operator(failure));
             let refusal = refusal.map(|failure| failure.undone("nothing was changed"));
-            let why = "needs no login: it is not there";
+            let why = "is not configured";
             let gone = || nothing_to_log_in_to(name, why, NextStep::ShowServer);
             return Err(refusal.unwrap_or_else(gone));
         };

@@ -105,7 +105,7 @@ impl Management {
         }
         match known.find(|name| *name == wanted) {
             Some(_) => NextStep::act(
-                "call it from an AI client with more abilities, such as sampling or elicitation: the server offers it only to those",
+                "call it from an AI client that supports sampling, elicitation or roots: the server offers it only to such clients",
             ),
             None => NextStep::ShowTools,
         }
