@@ -55,7 +55,7 @@ pub enum NotAnOperator {
     SessionOver,
     /// It has the cookie of a session, but does not come from the page.
     #[error(
-        "nothing was done: the request has the web UI's cookie, but the web UI did not send it"
+        "nothing was done: the request has the web UI's cookie, but does not come from the web UI"
     )]
     OtherOrigin,
 }
