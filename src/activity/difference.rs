@@ -70,10 +70,10 @@ fn other_differences(old: &Settings, new: &Settings) -> Vec<&'static str> {
     #[rustfmt::skip]
     let all = [
         (rules(old) != rules(new), "access rules changed"),
-        (without_rules(old) != without_rules(new), "who clients are changed"),
+        (without_rules(old) != without_rules(new), "authentication of clients changed"),
         (old.rate_limit != new.rate_limit, "rate limit changed"),
         (old.profiles != new.profiles, "profiles changed"),
-        (old.otlp_endpoint != new.otlp_endpoint, "where spans go changed"),
+        (old.otlp_endpoint != new.otlp_endpoint, "export of spans changed"),
         (bare(old) != bare(new), "other settings changed"),
     ];
     let changed = all.into_iter().filter(|(differs, _)| *differs);
