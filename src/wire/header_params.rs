@@ -42,7 +42,7 @@ pub fn read(schema: &Raw) -> Result<Box<[HeaderParam]>, String> {
     if anywhere == reachable {
         Ok(found.into())
     } else {
-        Err("an x-mcp-header stands where no chain of properties leads".to_owned())
+        Err("an x-mcp-header is not on a property, but in an array, for example".to_owned())
     }
 }
 

@@ -161,7 +161,7 @@ impl Service<Name> for Resolver {
 
 /// The reason for refusing an address that must not be reached.
 pub(super) const OUT_OF_REACH: &str =
-    "its address is private, which only servers on private addresses may use";
+    "its address is private, and only a server with a private address may name one";
 
 #[cfg(test)]
 mod tests {
