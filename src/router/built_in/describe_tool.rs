@@ -50,7 +50,7 @@ fn define(_: &Settings) -> Value {
                     "type": "array",
                     "items": {
                         "type": "object",
-                        "description": "The definition as the server gave it, with the name that calls want",
+                        "description": "The definition as the server gave it, under the name to call it by",
                         "properties": {
                             "name": { "type": "string", "description": "server:tool" },
                             "server": { "type": "string" },

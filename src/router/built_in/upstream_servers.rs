@@ -87,8 +87,8 @@ fn define(settings: &Settings) -> Value {
             "properties": {
                 "operation": { "type": "string", "enum": operations },
                 "action": text("Another word for \"operation\""),
-                "name": text("The server; for all but list"),
-                "lines": { "type": "integer", "minimum": LogLines::RANGE.start(), "maximum": LogLines::RANGE.end(), "default": LogLines::USUAL, "description": "For tail_log" },
+                "name": text("The server's name, for all operations but list"),
+                "lines": { "type": "integer", "minimum": LogLines::RANGE.start(), "maximum": LogLines::RANGE.end(), "default": LogLines::USUAL, "description": "How many lines tail_log returns" },
                 "command": text("The program to start"),
                 "args": texts,
                 "args_json": as_json("args"),
