@@ -249,7 +249,9 @@ fn token(text: String) -> Result<String, String> {
 fn header(name: String) -> Result<HeaderName, String> {
     let name = HeaderName::try_from(name).map_err(|_| "is not the name of a header")?;
     if TAKEN.contains(&name.as_str()) || name.as_str().starts_with("mcp-") {
-        return Err("is a header that means something else".to_owned());
+        return Err(
+            "is a header with another meaning; use one that only the proxy sets".to_owned(),
+        );
     }
     Ok(name)
 }

@@ -169,7 +169,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "Authorization"}}"#,
-            "means something else",
+            "with another meaning",
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "x", "groups_header": "X"}}"#,
