@@ -176,7 +176,7 @@ impl IssuedTokens {
                 return Err(TokenError::Exists(token.name));
             }
             if tokens.len() >= MOST_TOKENS {
-                let why = format!("there are already {MOST_TOKENS}; revoke unused ones");
+                let why = format!("there are already {MOST_TOKENS} tokens; revoke unused ones");
                 return Err(TokenError::Wrong(why));
             }
             tokens.push(token);
@@ -210,7 +210,7 @@ fn read(data_dir: &Path) -> io::Result<Vec<IssuedToken>> {
     let unlike = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     let stored: Stored = serde_json::from_str(&text).map_err(|error| {
         let what = if error.is_data() {
-            "not as mcpproxy writes it"
+            "not in mcpproxy's format"
         } else {
             "not valid JSON"
         };
@@ -218,7 +218,10 @@ fn read(data_dir: &Path) -> io::Result<Vec<IssuedToken>> {
         unlike(format!("it is {what}: line {line}, column {column}"))
     })?;
     if stored.version != 1 {
-        return Err(unlike(format!("version {} is not known", stored.version)));
+        return Err(unlike(format!(
+            "it has version {}, which this mcpproxy does not know",
+            stored.version
+        )));
     }
     match stored.tokens.iter().find_map(IssuedToken::fault) {
         Some(fault) => Err(unlike(fault)),

@@ -50,7 +50,7 @@ impl ConfigReport {
             Some(step) => step.clone(),
             None if self.missing_variables.is_empty() => self.fix().to_owned(),
             None => format!(
-                "set {} for the daemon, and in this shell while none runs",
+                "set {} for the daemon, and in this shell while no daemon runs",
                 self.missing_variables.join(", ")
             ),
         }
