@@ -93,7 +93,7 @@ fn also_needed(question: &AccessQuestion, view: &OperatorView, caller: &Caller) 
     let rule = judge(tool).decision.and_then(|decision| decision.rule);
     let by = match rule {
         Some(place) => format!("serverAuth.acl.rules[{place}]"),
-        None => "default".to_owned(),
+        None => "serverAuth.acl.default".to_owned(),
     };
     let endpoint = match &question.profile {
         Some(profile) => format!("/mcp/p/{profile}"),
@@ -102,7 +102,7 @@ fn also_needed(question: &AccessQuestion, view: &OperatorView, caller: &Caller) 
     let (server, _) = settings.servers.get_key_value(server)?;
     let offered = names::offered(server, &question.name);
     Some(format!(
-        "{who} at {endpoint} also needs `{tool}`, which is denied by {by}; the name `{offered}` works there without it"
+        "{who} at {endpoint} also needs `{tool}`, which {by} denies; the name `{offered}` works there without it"
     ))
 }
 
