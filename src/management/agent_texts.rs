@@ -96,10 +96,21 @@ pub(super) fn next_step_for_agent(
             "Tell the user that the server needs other credentials."
         }
         // Remote servers keep their logs themselves.
-        Some(_) if means.restarts => {
-            "Tell the user to check its URL; the operation \"restart\" tries at once."
+        Some(_) => {
+            let key = match &row.step {
+                Some(NextStep::FixEntry { key, .. }) => key.as_deref(),
+                Some(NextStep::FindType) => Some("url"),
+                _ => None,
+            };
+            match (key, means.restarts) {
+                (Some("url"), true) => {
+                    "Tell the user to check its URL; the operation \"restart\" tries at once."
+                }
+                (Some("url"), false) => "Tell the user to check its URL.",
+                (_, true) => "Tell the user; the operation \"restart\" tries at once.",
+                (_, false) => "Tell the user; continue without it.",
+            }
         }
-        Some(_) => "Tell the user to check its URL.",
         None => "Tell the user to correct its entry.",
     };
     Some(step.to_owned())
@@ -173,7 +184,9 @@ mod tests {
             );
         };
         check(r#""Authenticating""#, r#""http""#, "Ask the user");
-        check(r#""Error""#, r#""http""#, "restart");
+        check(r#""Error""#, r#""http""#, "Tell the user; the operation");
+        let elsewhere = r#""Error","step":{"do":"fix_entry","how":"correct it","key":"url"}"#;
+        check(elsewhere, r#""http""#, "URL");
         check(r#""Error""#, r#""stdio""#, "tail_log");
         check(r#""Error""#, "null", "Tell the user");
         let how = NextStep::CREDENTIALS;
