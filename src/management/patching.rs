@@ -333,7 +333,7 @@ fn check_size(name: &str, entry: &Map<String, Value>) -> Result {
     if size <= LARGEST_ENTRY {
         return Ok(());
     }
-    Err(wrong(name, "its entry would be larger than 32 KiB"))
+    Err(wrong(name, "it would be larger than 32 KiB"))
 }
 
 fn check_waiting(text: &str) -> Result {
