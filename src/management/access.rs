@@ -255,8 +255,9 @@ fn imagined(
         })?;
     }
     let roles = if roles.is_empty() {
-        roles_of_tokens(subject, settings)
-            .map_err(|error| wrong(error, "Name the roles with --role."))?
+        roles_of_tokens(subject, settings).map_err(|error| {
+            wrong(error, "Send `roles`.").at_terminal("name the roles with --role")
+        })?
     } else {
         roles.to_vec()
     };

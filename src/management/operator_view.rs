@@ -137,7 +137,7 @@ impl OperatorView {
         } else {
             let server = as_argument(server);
             format!(
-                "`mcpproxy upstream show {server}` shows `enabled_tools` and `disabled_tools`: a pattern there leaves it out"
+                "`mcpproxy upstream show {server}` shows `enabled_tools` and `disabled_tools`: a pattern there leaves the tool out"
             )
         };
         NextStep::act(step).or_request(request)
