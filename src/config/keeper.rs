@@ -357,7 +357,7 @@ impl KeeperTask {
         let settings = self.settings.borrow().clone();
         let noting = move || note_server_auth(&data_dir, &settings);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(noting).await {
-            tracing::warn!(%error, "next start may lack `serverAuth`");
+            tracing::warn!(%error, "`serverAuth` not noted for next start");
         }
     }
 
