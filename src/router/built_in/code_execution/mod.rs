@@ -41,9 +41,9 @@ const ABOUT: &str = "Runs JavaScript (ES2023) that calls tools of the MCP server
     returns, comes back, as JSON. \
     call_tool(server, tool, args) calls one tool and waits for it: {ok: true, result, value}, where value is the data of the result, or \
     {ok: false, error: {code, message}}. call_tools([{server, tool, args}, …], {max_parallel}) calls independent tools at once and gives \
-    the same in the same order. Both return their answer, not a promise. console.log(…) comes back as logs. \"input\" is what was given as \
-    input. There are no files, network, timers or modules. Tools that may destroy something need options.allow_destructive: true; ask \
-    the user first. Find tools with retrieve_tools, their arguments with describe_tool.";
+    the same in the same order. Both return their answer, not a promise. console.log(…) comes back as logs. The variable \"input\" has \
+    the value of that argument. There are no files, network, timers or modules. Tools that may destroy something need \
+    options.allow_destructive: true; ask the user first. Find tools with retrieve_tools, their arguments with describe_tool.";
 
 fn define(settings: &Settings) -> Value {
     let most = settings.code_execution;
@@ -53,7 +53,7 @@ fn define(settings: &Settings) -> Value {
         format!("{OFF}. {ABOUT}")
     };
     let mut calls = json!({ "type": "integer", "minimum": 0, "default": most.max_tool_calls,
-        "description": "The most calls; 0: as many as are allowed" });
+        "description": "The most calls it may make; 0: as many as are allowed" });
     if most.max_tool_calls > 0 {
         calls["maximum"] = most.max_tool_calls.into();
     }
