@@ -206,7 +206,7 @@ pub(in crate::upstream) fn logs_step(entry: &ServerEntry) -> NextStep {
 pub(in crate::upstream) fn lists_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
         Transport::Stdio(_) => NextStep::ReadLog,
-        Transport::Remote(_) => NextStep::act("tell the server's authors"),
+        Transport::Remote(_) => NextStep::act("report this to the server's authors"),
     }
 }
 
