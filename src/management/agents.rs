@@ -89,7 +89,7 @@ impl AgentRequest<'_> {
     /// Refuses what the configuration does not allow agents, or the caller's token not this caller.
     pub fn check(&self, verb: AgentVerb) -> Result {
         if verb == AgentVerb::Change && !gate::may_manage(self.caller, self.now.settings()) {
-            let error = "access denied: the token of this client does not let it change servers";
+            let error = "access denied: this client's token may not change servers";
             let hint = "Nothing was changed. Ask the user to make this change.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint));
         }

@@ -251,7 +251,7 @@ async fn a_token_learns_no_name_from_the_filters_of_a_search_and_changes_no_serv
         }
         let change = json!({ "operation": "patch", "name": "in", "idle_timeout": "5m" });
         let changed = client.call("upstream_servers", &change.to_string()).await;
-        let is_refused = changed.frame.contains("does not let it change servers");
+        let is_refused = changed.frame.contains("token may not change servers");
         assert_eq!(
             is_refused,
             name == "by-profile",
