@@ -32,10 +32,7 @@ pub(in crate::upstream) enum ProbeError {
     #[error("{0}")]
     Link(LinkError),
     /// The server is stateless, but in no known revision.
-    #[error(
-        "it speaks the protocol revisions {theirs}; mcpproxy speaks {}",
-        ours()
-    )]
+    #[error("it speaks {theirs}; mcpproxy speaks {}", ours())]
     Foreign {
         /// What it speaks.
         theirs: String,
@@ -68,7 +65,7 @@ pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
             Verdict::SpeakInstead(same) if same == revision => {
                 if std::mem::replace(&mut was_repeated, true) {
                     return Err(ProbeError::Foreign {
-                        theirs: same.to_string(),
+                        theirs: format!("the protocol revision {same}"),
                     });
                 }
             }
@@ -152,9 +149,9 @@ fn chosen(versions: &[String], refused: Revision) -> Result<Verdict, ProbeError>
         Some(revision) => Ok(Verdict::SpeakInstead(revision)),
         None => Err(ProbeError::Foreign {
             theirs: if versions.is_empty() {
-                "that it does not name".to_owned()
+                "other protocol revisions, which it does not name".to_owned()
             } else {
-                versions.join(", ")
+                format!("the protocol revisions {}", versions.join(", "))
             },
         }),
     }
