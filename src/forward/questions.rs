@@ -152,6 +152,8 @@ async fn ask_of_round(
 /// The failure of a call whose server got no answer to its question.
 pub(super) fn unanswered(server: &ServerName, why: &str) -> Failure {
     let error = format!("the server {server:?} asked a question that went unanswered: {why}");
-    let hint = "Use a client that can answer questions, or a call that needs none.";
-    Failure::new(ErrorCode::QuestionUnanswered, error, hint).of_server(server)
+    let hint = "It may have run in part. Check before you repeat it, or tell the user.";
+    let step = "use a client that can answer questions, or a call that needs none";
+    let failure = Failure::new(ErrorCode::QuestionUnanswered, error, hint);
+    failure.at_terminal(step).of_server(server)
 }
