@@ -55,7 +55,9 @@ fn parts(written: &str) -> (Option<&str>, &str) {
         Some((scheme, behind)) => (Some(scheme), behind),
         None => (None, written),
     };
-    (scheme, behind.split('/').next().unwrap_or_default())
+    let host = behind.split('/').next();
+    let host = host.filter(|host| !host.contains(char::is_whitespace));
+    (scheme, host.unwrap_or_default())
 }
 
 /// A host, in brackets if it is an IPv6 address.
@@ -100,7 +102,7 @@ mod tests {
         host(url, not_a("a host", url, "h.example"));
         host("fd00::1", not_a("a host", "fd00::1", "[fd00::1]"));
         host("*.h", pattern("*.h"));
-        for empty in ["", "https://"] {
+        for empty in ["", "https://", "a b"] {
             let expected = format!("names {empty:?}, which is not a host: leave it out");
             host(empty, expected);
         }
@@ -122,7 +124,7 @@ mod tests {
         }
         origin("*", pattern("*"));
         origin("https://*.o", pattern("https://*.o"));
-        for empty in ["", "https://"] {
+        for empty in ["", "https://", "https://a b"] {
             let expected = format!("names {empty:?}, which is not an origin: leave it out");
             origin(empty, expected);
         }
