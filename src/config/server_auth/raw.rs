@@ -294,7 +294,7 @@ fn network(text: &str) -> Result<IpNet, String> {
             Err("matches every address; name those of the proxies".to_owned())
         }
         Ok(network) if network.trunc() != network => Err(format!(
-            "has bits beyond its prefix; {} is the network",
+            "has bits beyond its prefix; write {}",
             network.trunc()
         )),
         Ok(network) => Ok(network),

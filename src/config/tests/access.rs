@@ -181,7 +181,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["10.0.0.1/8"]}}"#,
-            "10.0.0.0/8 is the network",
+            "beyond its prefix; write 10.0.0.0/8",
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["proxy"]}}"#,
