@@ -76,7 +76,7 @@ pub(super) fn next_step_for_agent(
         ));
     }
     if !has_failed {
-        let step = "Some of what it offers is held. Tell the user that it awaits approval.";
+        let step = "Some of its definitions are held. Tell the user that they await approval.";
         return row.held.map(|_| step.to_owned());
     }
     let step = match row.transport.filter(|_| !row.unusable) {
