@@ -88,7 +88,7 @@ pub(super) fn approved(
         let error = if thing.is_empty() {
             format!("the instructions of the server {name:?} are not held")
         } else {
-            format!("the server {name:?} has nothing named {thing:?} that can be approved")
+            format!("the server {name:?} has no definition {thing:?} to approve")
         };
         let known = listed.into_iter().flat_map(ServerCatalog::definitions);
         let known = known.map(|one| one.name).filter(|name| *name != thing);
