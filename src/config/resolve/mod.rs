@@ -292,9 +292,9 @@ fn read_server<'d>(
     if let std::collections::hash_map::Entry::Occupied(first) = first {
         let first = *first.get();
         return Err(broken(&if first == written_name {
-            "another entry has the same name".to_owned()
+            "another entry has the same name; rename one".to_owned()
         } else {
-            format!("another entry has the same name, {first:?}, ignoring case")
+            format!("another entry has the same name, {first:?}, ignoring case; rename one")
         }));
     }
     first.insert_entry(written_name);
