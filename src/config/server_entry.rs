@@ -222,15 +222,15 @@ pub enum Start {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum SessionScope {
-    /// All clients share one, until the server asks a client something or logs; from then on each client that can answer, or wants log
-    /// lines, has its own.
+    /// All clients share one connection, until the server asks a client something or logs; from then on each client that can answer, or
+    /// wants log lines, has its own.
     #[default]
     Auto,
-    /// All clients share one.
+    /// All clients share one connection.
     Shared,
-    /// Each client has its own.
+    /// Each client has its own connection.
     Client,
-    /// Clients with the same roots share one.
+    /// Clients with the same roots share one connection.
     Workspace,
 }
 

@@ -274,7 +274,7 @@ pub enum AgentManagement {
     /// List and change.
     #[default]
     Full,
-    /// List only.
+    /// List, and read logs.
     Read,
     /// Nothing; the tool is not offered.
     Off,
