@@ -21,7 +21,7 @@ use crate::{
 pub struct ApprovalBody {
     /// The `seen` of the review.
     pub seen: String,
-    /// The names of the definitions to approve; everything if absent.
+    /// The names of the definitions to approve; absent for a quarantined server, which is approved as a whole.
     #[serde(default)]
     pub names: Vec<String>,
     /// Whether to approve the server's instructions with `names`.
