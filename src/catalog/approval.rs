@@ -92,7 +92,7 @@ pub(super) fn approved(
         };
         let known = listed.into_iter().flat_map(ServerCatalog::definitions);
         let known = known.map(|one| one.name).filter(|name| *name != thing);
-        Failure::new(ErrorCode::UnknownTool, error, "Look at what it lists.")
+        Failure::new(ErrorCode::UnknownTool, error, "Review what it lists.")
             .with_closest(names::closest(&thing, known))
             .with_step(NextStep::Review)
             .of_server(name)
@@ -129,7 +129,7 @@ fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> Result {
 /// The failure of an approval that is not on disk.
 pub(super) fn not_saved(server: &ServerName, why: &str) -> Failure {
     let error = format!("the approval could not be saved: {why}");
-    let hint = "Check that the data folder may be written, then approve again.";
+    let hint = "Check that mcpproxy can write to the data folder, then approve again.";
     Failure::new(ErrorCode::Internal, error, hint).of_server(server)
 }
 

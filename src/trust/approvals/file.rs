@@ -146,8 +146,8 @@ pub(super) fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> 
 /// stays as it is then.
 pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result<()> {
     if ledger.is_unread {
-        let why = "the record of what was approved before cannot be read, and is not written over; \
-                   once it can be read, restart the daemon";
+        let why = "the earlier approvals cannot be read, so mcpproxy does not overwrite them; \
+                   make their file readable, then restart the daemon";
         return Err(io::Error::other(why));
     }
     let text = text_of(server, ledger)?;
