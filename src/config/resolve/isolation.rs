@@ -181,7 +181,7 @@ fn isolate(
     }
     if stdio.cwd.take().is_some() {
         stdio.shown_cwd = None;
-        let what = "has no effect on a server in a container, which cannot see this machine's folders; the folder within the container is `isolation.working_dir`";
+        let what = "has no effect on a server in a container, which cannot see this machine's folders; `isolation.working_dir` sets the folder there";
         warnings.push(Warning::of_key("cwd", what));
     }
     check_variables(stdio)?;
