@@ -10,7 +10,7 @@ pub(super) enum BadAddress {
     #[error("the server names no usable address to post to")]
     Unusable,
     /// Headers with credentials go to every address, so only the configured server may get them.
-    #[error("the server names an address of another origin ({0}) to post to, which is refused")]
+    #[error("the server wants messages sent to another origin ({0}); mcpproxy refuses")]
     Foreign(String),
 }
 
