@@ -299,10 +299,10 @@ fn failed(data_dir: &Path, error: &TokenError) -> Failure {
         TokenError::Io(error) => failure(ErrorCode::Internal, &storage::disk_step(&file, error)),
         TokenError::Exists(name) => failure(
             ErrorCode::TokenExists,
-            "Choose another name, or revoke that one first.",
+            "Choose another name, or revoke that token first.",
         )
         .at_terminal(format!(
-            "choose another name, or revoke that one first: `mcpproxy token revoke {name}`"
+            "choose another name, or revoke that token first: `mcpproxy token revoke {name}`"
         )),
         TokenError::Unknown(name) => {
             let failure = failure(ErrorCode::UnknownToken, "Name an existing token.");
