@@ -301,7 +301,7 @@ impl ListReader<'_> {
                 None => return Ok(items),
                 Some(next) if seen.insert(next.clone()) => cursor = Some(next),
                 Some(_) => {
-                    "a page that it had named before".clone_into(&mut limit);
+                    "a repeated page".clone_into(&mut limit);
                     break;
                 }
             }
