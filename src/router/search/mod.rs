@@ -233,8 +233,9 @@ impl ToolSearch {
             }
         }
         let broken = now.settings().broken.iter();
-        for one in broken.filter(|one| one.would_be_offered() && named.is_empty()) {
-            if now.rules().shows(caller, &one.name) {
+        for one in broken.filter(|one| one.would_be_offered()) {
+            let is_wanted = named.is_empty() || named.contains(&one.name.as_str());
+            if is_wanted && now.rules().shows(caller, &one.name) {
                 let why = match one.step() {
                     NextStep::SetSecret { .. } => "needs a secret",
                     NextStep::SetVariable { .. } => "needs a variable",

@@ -55,10 +55,14 @@ impl SearchState<'_> {
     pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found> {
         let began = Instant::now();
         // A filter for any other server would reveal that this server is configured.
+        let is_shown = |server: &&str| self.rules().shows(self.caller, server);
         let servers = self.settings.servers.keys().map(ServerName::as_str);
-        let servers = servers.filter(|server| self.rules().shows(self.caller, server));
-        let servers: Vec<&str> = servers.collect();
-        let mut query = Query::parse(&search.query, &servers);
+        let servers: Vec<&str> = servers.filter(is_shown).collect();
+        let broken = self.settings.broken.iter();
+        let broken = broken.filter(|one| one.would_be_offered());
+        let broken = broken.map(|one| one.name.as_str()).filter(is_shown);
+        let known: Vec<&str> = servers.iter().copied().chain(broken).collect();
+        let mut query = Query::parse(&search.query, &known);
         if let Some(server) = &search.server {
             let lists = Target::method_alone(method::TOOLS_LIST);
             self.rules().entry(self.caller, server, &lists)?;
