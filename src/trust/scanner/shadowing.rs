@@ -22,12 +22,15 @@ pub(super) fn strangers(
 pub(super) fn names_in(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut end = 0;
     let words = std::iter::from_fn(move || {
-        let start = first(text, end, true)?;
-        end = first(text, start, false).unwrap_or(text.len());
-        let word = text.get(start..end)?;
-        Some((start, word.trim_end_matches(|c: char| !c.is_alphanumeric())))
+        let start = first(text, end, OTHER)?;
+        end = first(text, start, PART | JOINT).unwrap_or(text.len());
+        Some((start, text.get(start..end)?))
     });
-    words.filter(|(_, word)| is_distinctive(word))
+    let names = words.filter(|(_, word)| is_distinctive(word));
+    let is_sign = |c: char| !c.is_alphanumeric();
+    let names = names.map(move |(start, word)| (start, word.trim_end_matches(is_sign)));
+    // It may have been the sign at its end that was distinctive.
+    names.filter(|(_, word)| is_distinctive(word))
 }
 
 /// The most names that are noted in a text.
@@ -40,39 +43,55 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
     }
 }
 
-/// The first position from `at` on with a character of words, or with another one if not `is_wanted`. Reads ASCII by bytes, which all texts of a
-/// listing pass through.
-fn first(text: &str, mut at: usize, is_wanted: bool) -> Option<usize> {
-    while let Some(byte) = text.as_bytes().get(at) {
-        let (is_found, length) = if byte.is_ascii() {
-            (is_part(char::from(*byte)), 1)
-        } else {
-            let character = text.get(at..)?.chars().next()?;
-            (is_part(character), character.len_utf8())
+/// Kinds of bytes: of no word, of any word, of a word where two of a name may be joined, and of characters beyond ASCII.
+const OTHER: u8 = 1;
+const PART: u8 = 2;
+const JOINT: u8 = 4;
+const BEYOND: u8 = 8;
+
+/// The kind of each byte. All texts of a listing pass through this.
+static KINDS: [u8; 256] = {
+    let (mut kinds, mut byte) = ([BEYOND; 256], 0_u8);
+    while byte.is_ascii() {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' => PART,
+            b'A'..=b'Z' | b'_' | b':' | b'/' => JOINT,
+            _ => OTHER,
         };
-        if is_found == is_wanted {
-            return Some(at);
-        }
-        at += length;
+        byte += 1;
     }
-    None
+    kinds
+};
+
+fn is_of(byte: u8, kinds: u8) -> bool {
+    KINDS[usize::from(byte)] & kinds != 0
 }
 
-fn is_part(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | ':' | '/')
+/// The first position from `at` on with a character of words, if `passed` are the others, else with another one.
+fn first(text: &str, mut at: usize, passed: u8) -> Option<usize> {
+    loop {
+        let mut rest = text.as_bytes().get(at..)?.iter().enumerate();
+        let (length, byte) = rest.find(|(_, byte)| !is_of(**byte, passed))?;
+        at += length;
+        if byte.is_ascii() {
+            return Some(at);
+        }
+        let character = text.get(at..)?.chars().next()?;
+        if character.is_alphanumeric() == (passed == OTHER) {
+            return Some(at);
+        }
+        at += character.len_utf8();
+    }
 }
 
 /// Whether a word is a name and not an ordinary word: it has a separator or an upper-case letter inside.
 fn is_distinctive(word: &str) -> bool {
-    if word.len() < 6 {
+    let mut inside = word.bytes().skip(1);
+    if word.len() < 6 || !inside.any(|byte| is_of(byte, JOINT | BEYOND)) {
         return false;
     }
     let is_joint =
         |a: char, b: char| matches!(b, '_' | ':' | '/') || a.is_lowercase() && b.is_uppercase();
-    if word.is_ascii() {
-        let mut pairs = word.as_bytes().windows(2);
-        return pairs.any(|pair| is_joint(char::from(pair[0]), char::from(pair[1])));
-    }
     let mut letters = word.chars().zip(word.chars().skip(1));
     letters.any(|(a, b)| is_joint(a, b))
 }
