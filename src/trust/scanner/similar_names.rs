@@ -142,23 +142,26 @@ pub(super) fn is_plain(name: &str) -> bool {
 
 /// What a name looks like: letters that look alike are replaced by one of them.
 pub(super) fn look(name: &str) -> String {
-    let likes = |letter: char| match letter {
-        '0' => 'o',
-        '1' | '|' => 'l',
-        other => other,
+    let mut look = String::with_capacity(name.len());
+    let add = |letter: char| {
+        let like = match letter {
+            '0' => 'o',
+            '1' | '|' => 'l',
+            'n' if look.ends_with('r') => {
+                look.pop();
+                'm'
+            }
+            other => other,
+        };
+        look.push(like);
     };
     if name.is_ascii() {
-        return name
-            .chars()
-            .map(likes)
-            .collect::<String>()
-            .replace("rn", "m");
+        name.chars().for_each(add);
+    } else {
+        let letters = skeleton(name).flat_map(char::to_lowercase);
+        letters.for_each(add);
     }
-    let lower: String = skeleton(name)
-        .flat_map(char::to_lowercase)
-        .map(likes)
-        .collect();
-    lower.replace("rn", "m")
+    look
 }
 
 /// The letters and digits of a name, without separators.
