@@ -170,8 +170,12 @@ impl Neighbours {
 
 /// The parts of a name before and after each separator that may stand between the names of a server and its tool.
 pub(super) fn joined(name: &str) -> impl Iterator<Item = (&str, &str)> {
-    let joints = ["__", ":", "/", "."].into_iter();
-    joints.filter_map(|joint| name.split_once(joint))
+    let bytes = name.as_bytes();
+    let doubled = bytes.windows(2).position(|pair| pair == b"__");
+    let single = move |joint: &u8| Some((bytes.iter().position(|byte| byte == joint)?, 1));
+    let joints = doubled.map(|at| (at, 2_usize)).into_iter();
+    let joints = joints.chain(b":/.".iter().filter_map(single));
+    joints.filter_map(move |(at, length)| Some((name.get(..at)?, name.get(at + length..)?)))
 }
 
 /// Words by which a name claims to be the right one.
