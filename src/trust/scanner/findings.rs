@@ -56,6 +56,11 @@ impl Findings {
         }
     }
 
+    /// Whether no rule objected to anything.
+    pub(super) fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The severity of the gravest finding at a place.
     pub(super) fn gravest_at(&self, place: &str) -> Option<Severity> {
         let there = self.0.iter().filter(|known| known.place == place);

@@ -39,12 +39,12 @@ const HELD: i32 = 4000;
 /// The most sentences of a text of which the worst may be held alone: of many sentences one scores high by chance.
 const FEW: usize = 6;
 
-/// Reads a text after all other rules. A text that they hold is not scored.
-pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
+/// Reads a text after all other rules. A text that they hold is not scored. Whether a sentence reads like poison, even if it has a good reason.
+pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) -> bool {
     let known = findings.gravest_at(text.place);
     let is_one_word = text.kind == Kind::Value && !text.text.contains(' ');
     if text.kind == Kind::Key || text.kind == Kind::Name || is_one_word || known == Some(Hold) {
-        return;
+        return false;
     }
     let folded = &text.sentences().folded;
     let sentences = sentences(folded, TELLING.div_ceil(2));
@@ -54,10 +54,10 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
         .collect();
     let is_long = scored.len() > FEW;
     let Some((score, sentence)) = scored.into_iter().max_by_key(|(score, _)| *score) else {
-        return;
+        return false;
     };
     if score < REMARKED {
-        return;
+        return false;
     }
     let needed = if findings.confirms_at(text.place) {
         CONFIRMED
@@ -67,7 +67,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let start = origin(text.text, sentence.range.start);
     let range = start..origin(text.text, sentence.range.end);
     if is_harmless(text, "orders.likely", range.clone()) {
-        return;
+        return true;
     }
     let says = text.sentences().matches.iter().filter(|found| {
         found.range.start < sentence.range.end && sentence.range.start < found.range.end
@@ -78,6 +78,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
         Remark
     };
     findings.add("orders.likely", severity, text, range);
+    true
 }
 
 /// Whether phrases are typical of poison: a hint that is in no ordinary sentence, or an action together with something private.

@@ -229,12 +229,15 @@ impl Scanner {
 }
 
 fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
-    hidden::read(text, findings);
-    terminal::read(text, findings);
-    encoded::read(text, findings);
-    metadata_service::read(text, findings);
+    let is_plain = text.is_plain();
+    if !is_plain {
+        hidden::read(text, findings);
+        terminal::read(text, findings);
+        encoded::read(text, findings);
+        metadata_service::read(text, findings);
+    }
     let is_excused = orders::read(text, strangers, findings);
-    if !is_excused {
-        likeness::read(text, findings);
+    if !is_plain && !is_excused && !likeness::read(text, findings) && findings.are_none() {
+        text.note_plain();
     }
 }

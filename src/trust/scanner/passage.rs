@@ -9,7 +9,7 @@ use super::{
     fold::{fold, words_of_name},
     judging::{judge, parameter_of},
     phrase::Topic,
-    phrases::{Match, Phrases},
+    phrases::{KnownTexts, Match, Phrases, remember},
     purpose::ToolPurpose,
 };
 
@@ -20,6 +20,8 @@ pub(super) struct PassageReader {
     /// The purpose of the tool; `None` if the texts are not of a tool.
     pub(super) purpose: Option<ToolPurpose>,
     pub(super) asked: AskedBeyond,
+    /// Texts to which nothing objected, as texts of this kind.
+    plain: KnownTexts<Kind>,
 }
 
 impl PassageReader {
@@ -139,6 +141,16 @@ impl<'a> Passage<'a> {
             bytes: BytesSeen::of(text),
             sentences: OnceCell::new(),
         }
+    }
+
+    /// Whether nothing objected to the same text elsewhere. Then only rules that depend on the tool and the place need to read it.
+    pub(super) fn is_plain(&self) -> bool {
+        self.reader.plain.borrow().get(self.text) == Some(&self.kind)
+    }
+
+    /// Notes that nothing objects to this text.
+    pub(super) fn note_plain(&self) {
+        remember(&self.reader.plain, self.text, self.kind);
     }
 
     /// The folded text and its phrases, without private things that are of the tool's purpose. Made once, when a rule needs it.

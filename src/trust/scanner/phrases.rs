@@ -65,22 +65,36 @@ const PHRASES: usize = {
 
 static WORDS: WordTable<{ count(TABLES).0 }, { count(TABLES).1 }> = WordTable::of(TABLES);
 
-/// Limit: texts whose matches are remembered, and bytes of one. Many parameters have the same description.
+/// Limit: texts of which something is remembered, and bytes of one. Many parameters have the same description.
 const KNOWN: usize = 256;
 const KNOWN_BYTES: usize = 1024;
+
+/// What is remembered of short texts.
+pub(super) type KnownTexts<V> = RefCell<QuickMap<Box<str>, V>>;
+
+/// Remembers something of a text.
+pub(super) fn remember<V>(known: &KnownTexts<V>, text: &str, what: V) {
+    if text.len() <= KNOWN_BYTES {
+        let mut known = known.borrow_mut();
+        if known.len() == KNOWN {
+            known.clear();
+        }
+        known.insert(text.into(), what);
+    }
+}
 
 /// Finds phrases, and remembers the matches of short texts.
 pub(super) struct Phrases {
     /// The pattern of each phrase, parsed when it is needed first.
     patterns: [OnceCell<Pattern>; PHRASES],
-    known: RefCell<QuickMap<Box<str>, Arc<[Match]>>>,
+    known: KnownTexts<Arc<[Match]>>,
 }
 
 impl Default for Phrases {
     fn default() -> Self {
         Self {
             patterns: array::from_fn(|_| OnceCell::new()),
-            known: RefCell::default(),
+            known: KnownTexts::default(),
         }
     }
 }
@@ -92,13 +106,7 @@ impl Phrases {
             return Arc::clone(known);
         }
         let found: Arc<[Match]> = self.read(folded).into();
-        let mut known = self.known.borrow_mut();
-        if known.len() == KNOWN {
-            known.clear();
-        }
-        if folded.len() <= KNOWN_BYTES {
-            known.insert(folded.into(), Arc::clone(&found));
-        }
+        remember(&self.known, folded, Arc::clone(&found));
         found
     }
 
