@@ -3,12 +3,12 @@
 
 mod assets;
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use axum::{
     Router as HttpRouter,
     body::Body,
-    extract::{Path, State},
+    extract::Path,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -38,37 +38,33 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
-/// The files with their entity tags.
-type Tagged = Arc<Vec<(&'static Asset, HeaderValue)>>;
-
-/// The routes.
-pub fn routes() -> HttpRouter {
+/// The files with their entity tags, made for the first who asks for one.
+static TAGGED: LazyLock<Vec<(&Asset, HeaderValue)>> = LazyLock::new(|| {
     let tagged = ASSETS.iter().filter_map(|asset| {
         let hash = blake3::hash(asset.content).to_hex();
         let tag = format!("\"{}\"", hash.get(..32)?);
         Some((asset, HeaderValue::try_from(tag).ok()?))
     });
-    let tagged: Tagged = Arc::new(tagged.collect());
+    tagged.collect()
+});
+
+/// The routes.
+pub fn routes() -> HttpRouter {
     HttpRouter::new()
         .route("/ui", get(whole_address))
         .route("/ui/", get(index))
         .route("/ui/assets/{name}", get(asset))
         .route("/ui/{*place}", get(index))
         .method_not_allowed_fallback(super::wrong_method)
-        .with_state(tagged)
 }
 
 /// Which place of the page is meant, its own program reads from the address.
-async fn index(State(tagged): State<Tagged>, headers: HeaderMap) -> Response {
-    file(&tagged, INDEX, &headers)
+async fn index(headers: HeaderMap) -> Response {
+    file(INDEX, &headers)
 }
 
-async fn asset(
-    State(tagged): State<Tagged>,
-    Path(name): Path<String>,
-    headers: HeaderMap,
-) -> Response {
-    file(&tagged, &name, &headers)
+async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    file(&name, &headers)
 }
 
 async fn whole_address() -> Response {
@@ -76,8 +72,8 @@ async fn whole_address() -> Response {
     ([(header::LOCATION, "/ui/")], response).into_response()
 }
 
-fn file(tagged: &Tagged, name: &str, headers: &HeaderMap) -> Response {
-    let Some((asset, tag)) = tagged.iter().find(|(asset, _)| asset.name == name) else {
+fn file(name: &str, headers: &HeaderMap) -> Response {
+    let Some((asset, tag)) = TAGGED.iter().find(|(asset, _)| asset.name == name) else {
         return answer(StatusCode::NOT_FOUND, Body::from("there is no such file\n"));
     };
     let mut known = headers.get_all(header::IF_NONE_MATCH).iter();
