@@ -4,6 +4,9 @@
 const REPEATED: usize = 256;
 const ANYTHING: usize = 4_096;
 
+/// Alternatives for which there is room from the start: few groups have more.
+const CHOICES: usize = 16;
+
 /// A step of a pattern. Without another direction the next step follows.
 pub(super) enum PatternStep {
     /// Matches these letters.
@@ -166,7 +169,7 @@ impl Set {
 pub(super) fn steps(text: &'static str) -> Vec<PatternStep> {
     let mut reading = Reading {
         rest: text,
-        steps: Vec::new(),
+        steps: Vec::with_capacity(text.len() / 4),
     };
     reading.alternatives();
     debug_assert!(reading.rest.is_empty(), "{text} ends at {}", reading.rest);
@@ -222,23 +225,22 @@ impl Reading {
     fn alternatives(&mut self) {
         let first = self.steps.len();
         self.steps.push(PatternStep::Jump(first + 1));
-        let (mut choices, mut ends) = (Vec::new(), Vec::new());
-        loop {
-            choices.push(self.steps.len());
-            self.sequence();
-            if choices.len() == 1 && !self.rest.starts_with('|') {
-                return;
-            }
-            ends.push(self.steps.len());
-            self.steps.push(PatternStep::Jump(0));
-            match self.rest.strip_prefix('|') {
-                Some(rest) => self.rest = rest,
-                None => break,
-            }
+        self.sequence();
+        if !self.rest.starts_with('|') {
+            return;
         }
+        let mut choices = Vec::with_capacity(CHOICES);
+        choices.push(first + 1);
+        while let Some(rest) = self.rest.strip_prefix('|') {
+            self.steps.push(PatternStep::Jump(0));
+            choices.push(self.steps.len());
+            self.rest = rest;
+            self.sequence();
+        }
+        self.steps.push(PatternStep::Jump(0));
         let after = self.steps.len();
-        for end in ends {
-            self.set(end, PatternStep::Jump(after));
+        for next in choices.iter().skip(1).chain([&after]) {
+            self.set(next - 1, PatternStep::Jump(after));
         }
         self.set(first, PatternStep::Choice(Choices::of(choices)));
     }
@@ -299,7 +301,7 @@ impl Reading {
 
     /// Parses letters that stand for themselves. False if there are none.
     fn letters(&mut self) -> bool {
-        let length = self.rest.find(is_special);
+        let length = self.rest.bytes().position(is_special);
         let length = length.unwrap_or(self.rest.len());
         let (mut text, mut rest) = self.rest.split_at_checked(length).unwrap_or_default();
         if rest.starts_with(['?', '*', '+', '{'])
@@ -436,9 +438,6 @@ fn after_repetition(rest: &'static str) -> &'static str {
 }
 
 /// Whether a character of a pattern does not stand for itself.
-fn is_special(character: char) -> bool {
-    matches!(
-        character,
-        '\\' | '.' | '[' | ']' | '(' | ')' | '{' | '}' | '|' | '?' | '*' | '+' | '^' | '$'
-    )
+fn is_special(character: u8) -> bool {
+    matches!(character, b'$' | b'('..=b'+' | b'.' | b'?' | b'['..=b'^' | b'{'..=b'}')
 }
