@@ -1,10 +1,10 @@
 //! Fingerprints of definitions: a person approves a definition by its fingerprint, and a call is admitted for one.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{Elements, Members, Raw};
+use crate::wire::{Elements, MemberSpan, Members, Raw};
 
 /// A digest of a definition. The order of keys and blanks between values do not matter; everything else does, also how numbers are written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,16 +36,14 @@ impl Fingerprint {
 
     fn of_members(definition: &Raw, counts: impl Fn(&str) -> bool) -> Self {
         let whole = definition.as_bytes();
-        let named = definition
-            .members()
-            .filter_map(|member| Some((member.name(whole)?, member)));
-        let mut counted: Vec<_> = named.filter(|(name, _)| counts(name)).collect();
-        counted.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut text = Vec::with_capacity(whole.len());
-        for (_, member) in counted {
-            push_string(whole.get(member.key).unwrap_or_default(), &mut text);
-            push_canonical(whole.get(member.value).unwrap_or_default(), &mut text);
-            text.push(0);
+        // Members are written with a sign more.
+        let mut text = Vec::with_capacity(whole.len() * 9 / 8);
+        for (name, member) in sorted(whole, definition.members()) {
+            if counts(&name) {
+                push_string(whole.get(member.key).unwrap_or_default(), &mut text);
+                push_canonical(whole.get(member.value).unwrap_or_default(), 0, &mut text);
+                text.push(0);
+            }
         }
         Self(*blake3::hash(&text).as_bytes())
     }
@@ -53,7 +51,7 @@ impl Fingerprint {
     /// The fingerprint of any value.
     pub fn of_value(value: &Raw) -> Self {
         let mut text = Vec::with_capacity(value.as_bytes().len());
-        push_canonical(value.as_bytes(), &mut text);
+        push_canonical(value.as_bytes(), 0, &mut text);
         Self(*blake3::hash(&text).as_bytes())
     }
 
@@ -94,60 +92,50 @@ impl fmt::Debug for Fingerprint {
 /// it again.
 const DEPTH: usize = 128;
 
-/// One step of the traversal, so that nesting uses the heap and not the stack.
-enum Step<'a> {
-    Value(&'a [u8], usize),
-    Sign(u8),
-    Key(&'a [u8]),
-}
-
-/// Writes a value with sorted keys and without blanks.
-fn push_canonical(value: &[u8], text: &mut Vec<u8>) {
-    let mut steps = vec![Step::Value(value, 0)];
-    while let Some(step) = steps.pop() {
-        match step {
-            Step::Sign(sign) => text.push(sign),
-            Step::Key(key) => push_string(key, text),
-            Step::Value(value, depth) => open(value, depth, &mut steps, text),
-        }
-    }
-}
-
-fn open<'a>(value: &'a [u8], depth: usize, steps: &mut Vec<Step<'a>>, text: &mut Vec<u8>) {
-    let from = steps.len();
+/// Writes a value, which is at this depth, with sorted keys and without blanks.
+fn push_canonical(value: &[u8], depth: usize, text: &mut Vec<u8>) {
     let part = |range| value.get(range).unwrap_or_default();
     match value.first() {
         Some(b'{') if depth < DEPTH => {
-            let members =
-                Members::of(value).filter_map(|member| Some((member.name(value)?, member)));
-            let mut members: Vec<_> = members.collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            steps.push(Step::Sign(b'{'));
-            for (_, member) in members {
-                steps.extend([
-                    Step::Key(part(member.key)),
-                    Step::Sign(b':'),
-                    Step::Value(part(member.value), depth + 1),
-                    Step::Sign(b','),
-                ]);
+            text.push(b'{');
+            for (_, member) in sorted(value, Members::of(value)) {
+                push_string(part(member.key), text);
+                text.push(b':');
+                push_canonical(part(member.value), depth + 1, text);
+                text.push(b',');
             }
-            steps.push(Step::Sign(b'}'));
+            text.push(b'}');
         }
         Some(b'[') if depth < DEPTH => {
-            steps.push(Step::Sign(b'['));
+            text.push(b'[');
             for element in Elements::of(value) {
-                let element = part(element.value);
-                steps.extend([Step::Value(element, depth + 1), Step::Sign(b',')]);
+                push_canonical(part(element.value), depth + 1, text);
+                text.push(b',');
             }
-            steps.push(Step::Sign(b']'));
+            text.push(b']');
         }
         Some(b'"') => push_string(value, text),
         _ => text.extend_from_slice(value),
     }
-    // A stack returns the last step first.
-    if let Some(new) = steps.get_mut(from..) {
-        new.reverse();
-    }
+}
+
+/// Members of an object in the order of their names, each with its name.
+fn sorted(
+    object: &[u8],
+    members: impl Iterator<Item = MemberSpan>,
+) -> Vec<(Cow<'_, str>, MemberSpan)> {
+    let named = members.filter_map(|member| {
+        let key = object.get(member.key.start + 1..member.key.end - 1)?;
+        let name = if key.contains(&b'\\') {
+            Cow::Owned(member.name(object)?)
+        } else {
+            Cow::Borrowed(str::from_utf8(key).ok()?)
+        };
+        Some((name, member))
+    });
+    let mut named: Vec<_> = named.collect();
+    named.sort_by(|a, b| a.0.cmp(&b.0));
+    named
 }
 
 /// Writes a string with the escapes that it needs.
