@@ -41,7 +41,10 @@ impl TextIndex {
     }
 
     /// Where the text stands, if anywhere, and perhaps others of the same hash.
-    pub fn places(&self, text: &(impl Hash + ?Sized)) -> impl Iterator<Item = usize> {
+    pub fn places<T>(&self, text: &T) -> impl Iterator<Item = usize> + use<'_, T>
+    where
+        T: Hash + ?Sized,
+    {
         let wanted = self.hash.hash_one(text);
         let first = self.places.partition_point(|(hash, _)| *hash < wanted);
         let from = self.places.get(first..).unwrap_or_default().iter();

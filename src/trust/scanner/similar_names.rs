@@ -32,25 +32,24 @@ impl SimilarNames {
     /// Names that look the same; the name itself may be among them.
     pub(super) fn same_look(&self, name: &str) -> impl Iterator<Item = &String> {
         let wanted = look(name);
-        let found = self.named(self.looks.places(&wanted).collect());
+        let found = self.named(self.looks.places(&wanted));
         found.filter(move |other| look(other) == wanted)
     }
 
     /// Names that differ in separators only; the name itself may be among them.
     pub(super) fn other_joints(&self, name: &str) -> impl Iterator<Item = &String> {
         let wanted = letters(name);
-        let found = self.named(self.letters.places(&wanted).collect());
+        let found = self.named(self.letters.places(&wanted));
         found.filter(move |other| letters(other) == wanted)
     }
 
     /// Names with one letter more, less or changed, or with two letters swapped.
     pub(super) fn one_off(&self, name: &str) -> impl Iterator<Item = &String> {
-        let near = gaps(name).flat_map(|gap| self.named(self.gaps.places(&gap).collect()));
+        let near = gaps(name).flat_map(|gap| self.named(self.gaps.places(&gap)));
         near.filter(move |other| *other != name && is_near(name, other) && is_slip(name, other))
     }
 
-    fn named(&self, places: Vec<usize>) -> impl Iterator<Item = &String> {
-        let places = places.into_iter();
+    fn named(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = &String> {
         places.filter_map(|place| self.names.get(place))
     }
 }
