@@ -6,8 +6,11 @@ use super::{
     Severity::{self, Hold, Remark},
     excerpt::excerpt,
     findings::Findings,
-    fold::{fold, words_of_name},
-    worded_effect::WordedEffect::{self, Deletes, Executes, Unsure, Writes},
+    fold::fold,
+    worded_effect::{
+        WordedEffect::{self, Deletes, Executes, Unsure, Writes},
+        each_word,
+    },
 };
 use crate::wire::Raw;
 
@@ -66,11 +69,9 @@ fn says_any(description: &str) -> bool {
 
 /// Whether a text begins with such a verb.
 fn acts(text: &str) -> bool {
-    let folded = words_of_name(text);
-    let first = folded
-        .split(|c: char| !c.is_alphanumeric())
-        .find(|word| !word.is_empty());
+    let first = each_word(text).next();
     first.is_some_and(|first| {
+        let first = &*first;
         let plain = first.strip_suffix("es").unwrap_or(first);
         let plain = [first, plain, first.strip_suffix('s').unwrap_or(first)];
         let mut verbs = ACTING.iter();

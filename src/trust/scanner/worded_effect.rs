@@ -80,14 +80,23 @@ impl WordedEffect {
     pub(super) fn of_description(description: &str) -> Self {
         let end = description.char_indices().nth(100);
         let end = end.map_or(description.len(), |(at, _)| at);
-        let beginning = words_of_name(description.get(..end).unwrap_or_default());
-        let word = words(&beginning).find(|word| !word.ends_with("ly"));
+        let beginning = description.get(..end).unwrap_or_default();
+        let word = each_word(beginning).find(|word| !word.ends_with("ly"));
         // "Adds two numbers."
-        let effect = word.filter(|word| !is_of(word, OF_VALUES)).and_then(verb);
+        let word = word.filter(|word| !is_of(word, OF_VALUES));
+        let effect = word.and_then(|word| verb(&word));
         effect
             .filter(|effect| *effect != WordedEffect::Executes)
             .unwrap_or(WordedEffect::Unsure)
     }
+}
+
+/// The words of a text as those of a name are, one by one: mostly the first is enough.
+pub(super) fn each_word(text: &str) -> impl Iterator<Item = String> {
+    text.split(' ').flat_map(|part| {
+        let folded = words_of_name(part);
+        words(&folded).map(str::to_owned).collect::<Vec<_>>()
+    })
 }
 
 fn words(folded: &str) -> impl Iterator<Item = &str> {
