@@ -161,8 +161,9 @@ impl Change {
             prompts: before.prompts != now.prompts,
             resources: before.resources != now.resources || before.templates != now.templates,
         };
+        let built_in = RoutingMode::RetrieveTools;
         Self {
-            built_in: before.built_in != now.built_in,
+            built_in: before.tools_of(built_in) != now.tools_of(built_in),
             direct,
             before,
             now,

@@ -32,16 +32,11 @@ pub(super) struct Lists {
     view: ViewKey,
     /// The tools of the mode `direct`.
     pub(super) direct: Raw,
-    /// The tools of the mode `retrieve_tools`.
-    pub(super) built_in: Raw,
-    /// The tools of the mode `proxy`.
-    proxy: Raw,
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
-    /// The tools of the mode `code_execution`, made on first use.
-    scripted: OnceLock<Raw>,
-    /// By mode, made on first use.
+    /// The tools of the other modes, and all instructions, by mode, made on first use.
+    built_in: [OnceLock<Raw>; 4],
     instructions: [OnceLock<String>; 4],
 }
 
@@ -51,26 +46,29 @@ impl Lists {
         self.tools_of(self.mode(view))
     }
 
-    fn tools_of(&self, mode: RoutingMode) -> &Raw {
+    /// The tools that a mode lists.
+    pub(super) fn tools_of(&self, mode: RoutingMode) -> &Raw {
+        let settings = self.moment.settings();
+        let may_use = |name: &str| self.moment.rules().permits_built_in(&self.caller, name);
+        let known = &self.built_in[mode as usize];
         match mode {
             RoutingMode::Direct => &self.direct,
-            RoutingMode::CodeExecution => self.scripted(),
-            RoutingMode::RetrieveTools => &self.built_in,
-            RoutingMode::Proxy => &self.proxy,
+            RoutingMode::CodeExecution => known.get_or_init(|| {
+                let tools = built_in::listed_for_scripts(&self.moment, &self.caller);
+                list("tools", tools)
+            }),
+            RoutingMode::RetrieveTools => {
+                known.get_or_init(|| list("tools", built_in::listed(settings, may_use)))
+            }
+            RoutingMode::Proxy => {
+                known.get_or_init(|| list("tools", built_in::listed_as_proxy(settings, may_use)))
+            }
         }
     }
 
     /// The mode of an endpoint.
     pub(super) fn mode(&self, view: &View) -> RoutingMode {
         view.mode(self.moment.settings())
-    }
-
-    /// The tools of the mode `code_execution`.
-    fn scripted(&self) -> &Raw {
-        self.scripted.get_or_init(|| {
-            let tools = built_in::listed_for_scripts(&self.moment, &self.caller);
-            list("tools", tools)
-        })
     }
 
     /// The instructions for models.
@@ -275,12 +273,10 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
     tools.extend(reading_on.map(|tool| ("read_cache".to_owned(), tool)));
     Lists {
         direct: sorted("tools", tools),
-        built_in: list("tools", built_in::listed(settings, may_use)),
-        proxy: list("tools", built_in::listed_as_proxy(settings, may_use)),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),
-        scripted: OnceLock::new(),
+        built_in: Default::default(),
         instructions: Default::default(),
         view: rules.view(caller),
         caller: caller.clone(),
