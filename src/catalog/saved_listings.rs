@@ -7,14 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Listing;
 use crate::{
     storage,
     text::names::ServerName,
-    wire::{Raw, Revision},
+    wire::{Edit, Raw, Revision, splice},
 };
 
 /// The version of the file format. A file of another version is not used: the server is discovered anew, and its lists replace the file.
@@ -24,21 +24,24 @@ const VERSION: u32 = 2;
 const LISTS: &str = "json";
 pub(super) const HABITS: &str = "habits";
 
-/// The content of a file. It is written from `&Raw` and `&[Raw]`, and read as values that borrow from the text.
-#[derive(Serialize, Deserialize)]
-struct SavedListing<'a, Value, List> {
+/// The content of a file, with the name of its server.
+#[derive(Deserialize)]
+struct SavedListing<'a> {
     version: u32,
-    #[serde(borrow)]
-    server: Cow<'a, str>,
     #[serde(borrow)]
     entry: Cow<'a, str>,
     #[serde(borrow)]
     revision: Cow<'a, str>,
-    initialize: Value,
-    tools: List,
-    prompts: List,
-    resources: List,
-    templates: List,
+    #[serde(borrow)]
+    initialize: &'a RawValue,
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    prompts: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    resources: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    templates: Vec<&'a RawValue>,
 }
 
 /// Writes a server's lists. `entry` is the fingerprint of its configuration: lists of another configuration are not used.
@@ -48,26 +51,28 @@ pub fn save(
     entry: &str,
     listing: &Listing,
 ) -> io::Result<()> {
-    let text = serde_json::to_vec(&SavedListing {
-        version: VERSION,
-        server: server.as_str().into(),
-        entry: entry.into(),
-        revision: listing.revision.as_str().into(),
-        initialize: &listing.initialize,
-        tools: &*listing.tools,
-        prompts: &*listing.prompts,
-        resources: &*listing.resources,
-        templates: &*listing.templates,
-    })?;
+    let members = [
+        ("version", Raw::author(&VERSION)),
+        ("server", Raw::author(&server.as_str())),
+        ("entry", Raw::author(&entry)),
+        ("revision", Raw::author(&listing.revision.as_str())),
+        ("initialize", listing.initialize.clone()),
+        ("tools", Raw::array(&listing.tools)),
+        ("prompts", Raw::array(&listing.prompts)),
+        ("resources", Raw::array(&listing.resources)),
+        ("templates", Raw::array(&listing.templates)),
+    ];
+    let members = members.map(|(name, value)| (name, Edit::Set(value)));
+    let saved = splice(&Raw::empty_object(), &members).expect("an object was given");
     storage::create_private_subfolder(&folder(data_dir))?;
-    storage::write_atomically(&file(data_dir, server), &text)
+    storage::write_atomically(&file(data_dir, server), saved.as_bytes())
 }
 
 /// Reads a server's lists; `None` if there are none, they are unreadable, or of another version or configuration.
 pub fn load(data_dir: &Path, server: &ServerName, entry: &str) -> Option<Listing> {
     let path = file(data_dir, server);
     let text = fs::read(&path).ok()?;
-    let read = serde_json::from_slice::<SavedListing<'_, &RawValue, Vec<&RawValue>>>(&text);
+    let read = serde_json::from_slice::<SavedListing<'_>>(&text);
     let stored = match read {
         Ok(stored) => stored,
         Err(error) => {
