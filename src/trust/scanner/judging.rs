@@ -141,6 +141,9 @@ fn is_forbidden(folded: &str, found: &Match) -> bool {
         found.hint(),
         Some(Hint::SecretFile | Hint::SecretWord | Hint::Belongings)
     );
+    if !is_private {
+        return false;
+    }
     let before = folded.get(..found.range.start).unwrap_or_default();
     let clause = before.rsplit([',', ';', ':', '!', '?', '(']).next();
     let clause = clause.and_then(|clause| clause.rsplit(". ").next());
@@ -148,7 +151,7 @@ fn is_forbidden(folded: &str, found: &Match) -> bool {
     let denies = |word: &str| ["not", "never", "don't", "cannot"].contains(&word);
     // Between the denial and the private thing stands the forbidden verb.
     let denial = words.take(FORBIDDEN_WORDS).position(denies);
-    is_private && denial.is_some_and(|between| between > 0)
+    denial.is_some_and(|between| between > 0)
 }
 
 /// The parameter whose description or title stands at this place.
