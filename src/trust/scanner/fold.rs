@@ -21,20 +21,20 @@ pub(super) fn fold(text: &str) -> String {
 
 /// The same for ASCII, which most texts are.
 fn fold_ascii(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
+    let mut folded = Vec::with_capacity(text.len());
     let mut after_blank = true;
     for byte in text.bytes() {
         let character = match byte {
             b'*' | b'`' | b'"' => continue,
-            graphic if graphic.is_ascii_graphic() => char::from(graphic.to_ascii_lowercase()),
-            _ => ' ',
+            graphic if graphic.is_ascii_graphic() => graphic.to_ascii_lowercase(),
+            _ => b' ',
         };
-        if character != ' ' || !after_blank {
+        if character != b' ' || !after_blank {
             folded.push(character);
         }
-        after_blank = character == ' ';
+        after_blank = character == b' ';
     }
-    folded
+    String::from_utf8(folded).unwrap_or_default()
 }
 
 /// The position in `text` from which the byte `at` of its folded form comes.
