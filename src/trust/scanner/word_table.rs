@@ -33,8 +33,9 @@ struct Word {
     /// Its first four bytes, filled up with zeros.
     key: u32,
     phrase: u16,
-    /// The beginning of its letters, and their number.
+    /// The beginning of its letters, their number, and the last one.
     letters: (u16, u8),
+    last: u8,
     /// Whether the word may continue in the text: it had a star.
     may_go_on: bool,
 }
@@ -99,6 +100,7 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
             key: 0,
             phrase: 0,
             letters: (0, 0),
+            last: 0,
             may_go_on: false,
         };
         let mut made = Self {
@@ -137,6 +139,7 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
                 key: key(word),
                 phrase: at.number,
                 letters: (letters as u16, length as u8),
+                last: word[length - 1],
                 may_go_on,
             };
             if word.len() < 3 {
@@ -156,7 +159,8 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
             let mut show = |key: u32| {
                 for word in self.chain(key) {
                     let is_near = word.key == key || word.key == key & !0xFF;
-                    if is_near && rest.starts_with(self.letters(word)) {
+                    let ends = || rest.get(usize::from(word.letters.1) - 1) == Some(&word.last);
+                    if is_near && ends() && rest.starts_with(self.letters(word)) {
                         found(WordAt {
                             phrase: word.phrase.into(),
                             range: at..at + usize::from(word.letters.1),
