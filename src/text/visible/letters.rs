@@ -14,7 +14,12 @@ const DECODED: usize = 3;
 /// The folded form of a name: its letters and digits in lower case, percent-decoded, with letters of ASCII in place of those that look like
 /// them, without separators and invisible characters.
 pub fn folded_name(name: &str) -> String {
-    let name = in_ascii(name);
+    let mut name = in_ascii(name);
+    if name.is_ascii() {
+        name.retain(|c| c.is_ascii_alphanumeric());
+        name.make_ascii_lowercase();
+        return name;
+    }
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
@@ -22,6 +27,9 @@ pub fn folded_name(name: &str) -> String {
 /// A name percent-decoded, with characters of ASCII in place of those that look like them, without invisible ones.
 pub fn in_ascii(name: &str) -> String {
     let name = decoded(name);
+    if name.is_ascii() {
+        return name.into_owned();
+    }
     let seen = name.chars().filter(|c| !is_hidden(*c) && !is_mark(*c));
     let plain = |letter: char| match letter {
         letter if letter.is_ascii() => letter,
