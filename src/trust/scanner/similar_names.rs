@@ -165,7 +165,9 @@ pub(super) fn look(name: &str) -> String {
 
 /// The letters and digits of a name, without separators.
 fn letters(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).collect()
+    let mut letters = name.to_owned();
+    letters.retain(char::is_alphanumeric);
+    letters
 }
 
 #[cfg(test)]
