@@ -15,7 +15,8 @@ const FAMILIES: [&str; 2] = ["LC_", "XDG_"];
 
 /// Whether a variable of this name is safe.
 pub(super) fn is_safe_variable(name: &str) -> bool {
-    let is_one = |name: &str| NAMES.split(' ').any(|safe| safe == name);
+    let safe = || NAMES.as_bytes().split(|byte| *byte == b' ');
+    let is_one = |name: &str| safe().any(|one| one == name.as_bytes());
     is_one(name)
         || FAMILIES.iter().any(|family| name.starts_with(family))
         || cfg!(windows) && is_one(&name.to_ascii_uppercase())
