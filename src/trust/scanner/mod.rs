@@ -142,6 +142,9 @@ impl Scanner {
         definition: &Raw,
         neighbours: &Neighbours,
     ) -> Vec<Finding> {
+        // A clone, so that the places of its members are remembered only while it is read.
+        let definition = &definition.clone();
+        definition.remember_members();
         let mut findings = Findings::default();
         self.0.purpose = Some(ToolPurpose::of(server, definition));
         walk::definition(definition, &self.0, &mut findings, |text, findings| {
