@@ -39,13 +39,15 @@ pub(super) struct Choices {
     steps: Vec<usize>,
 }
 
-/// The possible values of a first and a second byte, as sets of 64 bits: bytes that are equal modulo 64 share one.
-type Begin = [u64; 2];
+/// The possible values of a first and a second byte, as sets of 32 bits each: bytes that are equal modulo 32 share one.
+type Begin = u64;
 
-const ANY: Begin = [u64::MAX; 2];
+const ANY: Begin = u64::MAX;
+const ANY_SECOND: Begin = ANY << SECOND;
+const SECOND: u32 = 32;
 
-const fn bit(byte: u8) -> u64 {
-    1 << (byte & 63)
+const fn bit(byte: u8) -> Begin {
+    1 << (byte & 31)
 }
 
 impl Choices {
@@ -58,9 +60,9 @@ impl Choices {
     /// The step of the first alternative, from number `from` on, that may match the rest of a text, and the number of the alternative after it.
     pub(super) fn fitting(&self, rest: &[u8], from: usize) -> Option<(usize, usize)> {
         let [first, second] = [0, 1].map(|at| bit(rest.get(at).copied().unwrap_or_default()));
+        let both = first | second << SECOND;
         let mut begins = self.begins.get(from..)?.iter();
-        let may_begin = |begin: &Begin| begin[0] & first != 0 && begin[1] & second != 0;
-        let number = from + begins.position(may_begin)?;
+        let number = from + begins.position(|begin| begin & both == both)?;
         Some((*self.steps.get(number)?, number + 1))
     }
 
@@ -136,9 +138,11 @@ impl Set {
     }
 
     /// The possible first bytes of its characters.
-    fn begin(&self) -> u64 {
-        let ascii = self.ascii().map(bit).fold(0, |all, bit| all | bit);
-        if self.has_others() { u64::MAX } else { ascii }
+    fn begin(&self) -> Begin {
+        if self.has_others() {
+            return ANY;
+        }
+        self.ascii().fold(ANY_SECOND, |all, byte| all | bit(byte))
     }
 
     /// Its characters in ASCII.
@@ -195,20 +199,17 @@ fn note_begins(steps: &mut [PatternStep]) {
 fn begin_of(steps: &[PatternStep], step: usize) -> Begin {
     match steps.get(step) {
         Some(PatternStep::Text(text)) => match *text.as_bytes() {
-            [first, second, ..] => [bit(first), bit(second)],
-            [first] => [bit(first), u64::MAX],
+            [first, second, ..] => bit(first) | bit(second) << SECOND,
+            [first] => bit(first) | ANY_SECOND,
             [] => ANY,
         },
-        Some(PatternStep::Run { set, least, .. }) if *least > 0 => [set.begin(), u64::MAX],
-        Some(PatternStep::Run { set, .. }) => {
-            [set.begin() | begin_of(steps, step + 1)[0], u64::MAX]
-        }
+        Some(PatternStep::Run { set, least, .. }) if *least > 0 => set.begin(),
+        Some(PatternStep::Run { set, .. }) => set.begin() | begin_of(steps, step + 1),
         Some(PatternStep::Border | PatternStep::Start) => begin_of(steps, step + 1),
         Some(PatternStep::Jump(to)) => begin_of(steps, *to),
         // A repetition leads back to a choice whose first bytes are not known yet, which falls to the last arm.
         Some(PatternStep::Choice(choices)) if !choices.begins.is_empty() => {
-            let either = |one: Begin, other: &Begin| [one[0] | other[0], one[1] | other[1]];
-            choices.begins.iter().fold([0; 2], either)
+            choices.begins.iter().fold(0, |all, begin| all | begin)
         }
         Some(PatternStep::Choice(_) | PatternStep::End | PatternStep::Done) | None => ANY,
     }
