@@ -302,6 +302,22 @@ fn schemas() {
 }
 
 #[test]
+fn what_was_fine_as_a_value_is_read_again_as_a_sentence() {
+    let mut scanner = Scanner::default();
+    let text = "Lies at 169.254.169.254.";
+    let as_value = format!(r#"{{"x-note":"{text}"}}"#);
+    for (description, schema, is_fine) in [
+        ("Adds.", as_value.as_str(), true),
+        (text, "{}", false),
+        ("Adds.", as_value.as_str(), true),
+        (text, "{}", false),
+    ] {
+        let findings = scanner.tool("s", &tool("add", description, schema), &neighbours());
+        assert_eq!(findings.is_empty(), is_fine, "{description}: {findings:?}");
+    }
+}
+
+#[test]
 fn names() {
     for (rule, severity, server, name) in [
         ("lookalike.letters", Hold, "x", "send_emai1"),
