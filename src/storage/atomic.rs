@@ -51,7 +51,11 @@ fn reserves(folder: &Path) -> impl Iterator<Item = PathBuf> {
 /// Creates the missing reserves of a folder, as far as there is space for them.
 pub fn keep_reserves(folder: &Path) {
     let mut missing = reserves(folder).filter(|reserve| !reserve.exists());
-    let _ = missing.try_for_each(|reserve| write_atomically(&reserve, &vec![b' '; RESERVED]));
+    let mut blanks = Vec::new();
+    let _ = missing.try_for_each(|reserve| {
+        blanks.resize(RESERVED, b' ');
+        write_atomically(&reserve, &blanks)
+    });
 }
 
 /// Renames a reserve of the folder to this name, to be overwritten, if the error is that of a full disk.
