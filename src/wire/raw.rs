@@ -135,7 +135,10 @@ impl Raw {
 
     /// Puts an array together from its elements.
     pub fn array<'a>(elements: impl IntoIterator<Item = &'a Self>) -> Self {
-        let mut text = vec![b'['];
+        let elements: Vec<&Self> = elements.into_iter().collect();
+        let length = elements.iter().map(|element| element.text.len() + 1);
+        let mut text = Vec::with_capacity(length.sum::<usize>() + 2);
+        text.push(b'[');
         for (i, element) in elements.into_iter().enumerate() {
             if i > 0 {
                 text.push(b',');
