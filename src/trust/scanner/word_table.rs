@@ -154,6 +154,8 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
     /// Gives the words in a text to `found`, from the beginning of the text to its end.
     pub(super) fn find<'t>(&self, text: &'t str, mut found: impl FnMut(WordAt<'t>)) {
         let bytes = text.as_bytes();
+        let mut next = bytes.iter().skip(4);
+        let mut here = key(bytes);
         for (at, a) in bytes.iter().copied().enumerate() {
             let rest = bytes.get(at..).unwrap_or_default();
             let mut show = |key: u32| {
@@ -171,8 +173,9 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
                 }
             };
             if rest.len() > 2 {
-                show(key(rest));
+                show(here);
             }
+            here = here << 8 | next.next().copied().map_or(0, u32::from);
             if self.begins_short.get(usize::from(a)).is_some_and(|is| *is) {
                 show(key(&[a]));
                 if let [a, b, ..] = *rest {
