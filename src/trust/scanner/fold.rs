@@ -52,17 +52,17 @@ pub(super) fn origin(text: &str, at: usize) -> usize {
 
 /// A name as words: `readFile_now` is "read file now".
 pub(super) fn words_of_name(name: &str) -> String {
-    let mut words = String::with_capacity(name.len() + 8);
+    let mut words = Vec::with_capacity(name.len() + 8);
     let mut was_small = false;
-    for character in name.chars() {
-        if was_small && character.is_ascii_uppercase() {
-            words.push(' ');
+    for byte in name.bytes() {
+        if was_small && byte.is_ascii_uppercase() {
+            words.push(b' ');
         }
-        was_small = character.is_ascii_lowercase();
-        let is_joint = matches!(character, '_' | '-' | '.' | '/' | ':');
-        words.push(if is_joint { ' ' } else { character });
+        was_small = byte.is_ascii_lowercase();
+        let is_joint = matches!(byte, b'_' | b'-' | b'.' | b'/' | b':');
+        words.push(if is_joint { b' ' } else { byte });
     }
-    fold(&words)
+    fold(&String::from_utf8(words).unwrap_or_default())
 }
 
 /// Gives each character of the folded form with its position in the text to `emit`, until that returns false.
