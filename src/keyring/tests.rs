@@ -155,5 +155,5 @@ fn the_variable_counts_more_than_the_configuration() {
     let keyring = new(Some("file")).expect("a good word");
     assert_eq!(keyring.set("a", &Secret::new("x")), Ok(SecretStore::File));
     let error = new(Some("cloud")).err().expect("a bad word").to_string();
-    assert!(error.contains("is \"cloud\""), "{error}");
+    assert!(error.contains("cannot be \"cloud\""), "{error}");
 }

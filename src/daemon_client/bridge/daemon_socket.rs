@@ -227,7 +227,7 @@ mod tests {
         check(
             Some(ErrorCode::UnknownProfile),
             Some("x"),
-            "give --endpoint",
+            "`mcpproxy config get profiles`",
         );
         check(Some(ErrorCode::Unauthorized), Some("x"), "`mcpproxy token");
         check(Some(ErrorCode::AccessDenied), Some("Wait."), "Wait.");
