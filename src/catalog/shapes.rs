@@ -82,7 +82,7 @@ pub(super) fn check(definition: &Raw, keys: &'static [(&str, Shape)]) -> Result<
     if definition.has_lone_surrogate() {
         return Err("it contains an escape of half a character".to_owned());
     }
-    members(definition, keys)
+    check_members("", definition, keys)
 }
 
 /// Whether the schema of a tool's arguments says that it describes an object. The protocol demands it, and the official TypeScript SDK
@@ -91,23 +91,23 @@ pub(super) fn says_its_type(schema: &Raw) -> bool {
     schema.get("type").is_some()
 }
 
-fn members(object: &Raw, keys: &'static [(&str, Shape)]) -> Result<(), String> {
-    for (key, shape) in keys {
+/// Checks the members of an object; `place` is its path with a dot, or nothing.
+fn check_members(place: &str, object: &Raw, keys: &'static [(&str, Shape)]) -> Result<(), String> {
+    keys.iter().try_for_each(|(key, shape)| {
         let value = object.get(key).filter(|value| !value.is_null());
-        if let Some(value) = value {
-            check_shape(&value, *shape).map_err(|why| format!("{key} {why}"))?;
-        }
-    }
-    Ok(())
+        value.map_or(Ok(()), |value| {
+            check_shape(&format!("{place}{key}"), &value, *shape)
+        })
+    })
 }
 
-fn check_shape(value: &Raw, shape: Shape) -> Result<(), String> {
+fn check_shape(place: &str, value: &Raw, shape: Shape) -> Result<(), String> {
     let first = value.as_bytes().first().copied().unwrap_or_default();
     let is = |fits: bool, what: &str| {
         if fits {
             Ok(())
         } else {
-            Err(format!("is not {what}"))
+            Err(format!("{place} is not {what}"))
         }
     };
     match shape {
@@ -116,22 +116,22 @@ fn check_shape(value: &Raw, shape: Shape) -> Result<(), String> {
         Number => is(first == b'-' || first.is_ascii_digit(), "a number"),
         Object(keys) => {
             is(first == b'{', "an object")?;
-            members(value, keys)
+            check_members(&format!("{place}."), value, keys)
         }
         Schema => {
             is(first == b'{', "an object")?;
             match value.get("type") {
                 Some(kind) if kind.string().as_deref() != Some("object") => {
-                    Err("has a type other than \"object\"".to_owned())
+                    Err(format!("{place} has a type other than \"object\""))
                 }
                 _ => Ok(()),
             }
         }
         Array(of) => {
             is(first == b'[', "an array")?;
-            value.elements().try_for_each(|element| {
-                check_shape(&element, *of).map_err(|why| format!("has an element that {why}"))
-            })
+            let mut elements = value.elements().enumerate();
+            elements
+                .try_for_each(|(n, element)| check_shape(&format!("{place}[{n}]"), &element, *of))
         }
     }
 }
@@ -178,15 +178,16 @@ mod tests {
             (r#"{"annotations":[]}"#, "annotations is not an object"),
             (
                 r#"{"annotations":{"readOnlyHint":"banana"}}"#,
-                "annotations readOnlyHint is not true or false",
+                "annotations.readOnlyHint is not true or false",
             ),
             (r#"{"title":7}"#, "title is not a string"),
             (r#"{"outputSchema":"x"}"#, "outputSchema is not an object"),
             (r#"{"_meta":[]}"#, "_meta is not an object"),
             (r#"{"icons":"x"}"#, "icons is not an array"),
+            (r#"{"icons":[7]}"#, "icons[0] is not an object"),
             (
-                r#"{"icons":[7]}"#,
-                "icons has an element that is not an object",
+                r#"{"icons":[{},{"src":5}]}"#,
+                "icons[1].src is not a string",
             ),
             (r#"{"execution":3}"#, "execution is not an object"),
             (

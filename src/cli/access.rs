@@ -23,7 +23,7 @@ pub(super) enum AccessCommand {
 /// Calls no tool. Exits with code 0 if allowed, with 4 if not.
 #[derive(Debug, Args)]
 pub(super) struct CheckAccess {
-    /// A token's subject, a user, `anonymous` or `operator`
+    /// A token's subject, a user's name, `anonymous` or `operator`
     #[arg(value_name = "SUBJECT")]
     subject: String,
     /// The tool, or a built-in one such as `retrieve_tools`

@@ -15,7 +15,7 @@ const ROOT_LAYOUT: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{bef
 const BARE_LAYOUT: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{after-help}";
 
-const COMMON: &str = "Also: --config, --data-dir, -o json, -q, -v: see `mcpproxy --help`";
+const COMMON: &str = "Also: --config, --data-dir, -o json, -q, -v (see `mcpproxy --help`)";
 
 const ROOT: &str = include_str!("options.txt").trim_ascii_end();
 

@@ -22,7 +22,7 @@ pub enum NotUndone {
     #[error("change {0} replaced or removed a secret, and the history keeps no secrets")]
     Secret(u64),
     /// It created the file.
-    #[error("change {0} created the configuration, and mcpproxy needs one")]
+    #[error("change {0} created the configuration file, and `undo` does not delete it")]
     Begin(u64),
     /// The text before it is not known, or was too long to keep.
     #[error("change {0} cannot be undone: the former value is not known")]

@@ -47,10 +47,7 @@ pub(super) fn declared(
             (Variant::Destructive, why)
         }
         Effect::Reads => return Ok(()),
-        _ if read_only == Some(false) => (
-            Variant::Write,
-            "its server declares that it is not read-only",
-        ),
+        _ if read_only == Some(false) => (Variant::Write, "its server declares it not read-only"),
         Effect::Writes => {
             let by_text = "its name or description says that it writes";
             let why = says("tool_acl says that it writes", by_text);

@@ -26,8 +26,8 @@ use crate::{
 
 /// Add a server by its command or URL
 ///
-/// The server is trusted unless --quarantined is given. Write `${NAME}` for a variable of the daemon and
-/// `${keyring:NAME}` for a stored secret, in single quotes.
+/// The server is trusted unless --quarantined is given. Write `${NAME}` for an environment variable of the
+/// daemon and `${keyring:NAME}` for a stored secret, in single quotes.
 #[derive(Debug, Args)]
 #[command(override_usage = USAGE)]
 #[command(group = clap::ArgGroup::new("target").required(true).args(["command", "url", "json"]))]

@@ -85,7 +85,7 @@ impl CallClock {
         if self.end < self.due {
             return failure(
                 format!("the server {server:?} reported progress but did not finish in time"),
-                "It may have run. It was cancelled after 30 min, the most for one call; ask for less at once.",
+                "It may have run, and was cancelled at the time limit. Check before you repeat it; split it into smaller calls.",
             );
         }
         let time = duration::in_words(self.silence);
