@@ -93,12 +93,14 @@ pub(super) async fn open_or_files(files: &Files, out: Output) -> Result<DaemonCl
 pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let stopped = match open_unless_absent(files, out).await {
         Ok(Some(daemon)) => return Ok(daemon),
-        Ok(None) => {
+        // Else nothing is shown: the failure says why.
+        Ok(None) if files.supposed_settings().is_ok() => {
             let file = files.config_file().display();
             Some(format!(
                 "the daemon is not running; servers are from {file}, tools from its last run: `mcpproxy start`"
             ))
         }
+        Ok(None) => None,
         Err(other @ DaemonError::OtherConfiguration { .. }) => {
             out.note(&other.to_string());
             None

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{ConfigError, ConfigFinding};
-use crate::storage::in_words;
+use crate::storage::{disk_step, in_words};
 
 /// Why the settings cannot be read from a file.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,9 @@ impl LoadError {
     /// The next step.
     pub fn next_step(&self) -> String {
         match self {
+            Self::Unreadable { file, reason } if reason.kind() == io::ErrorKind::InvalidData => {
+                disk_step(file, reason)
+            }
             Self::Unreadable { .. } => "name a file that you can read with --config".to_owned(),
             Self::Unusable { .. } if self.missing_variables().next().is_some() => {
                 "set the variable for the daemon; `mcpproxy config check` shows other mistakes"

@@ -19,7 +19,7 @@ pub struct ConfigReport {
     pub servers: usize,
     /// Why the file as a whole cannot be used.
     pub error: Option<String>,
-    /// What to do about `error`, where the file is not to blame.
+    /// What to do about `error`, where that is not to correct the text of the file.
     #[serde(skip)]
     pub(super) error_step: Option<String>,
     /// The missing variables, if nothing else makes the whole file unusable.
@@ -37,10 +37,10 @@ pub struct ConfigReport {
 impl ConfigReport {
     /// What to do about the file.
     pub fn fix(&self) -> &'static str {
-        match Path::new(&self.config_file) {
-            file if file.is_file() && std::fs::File::open(file).is_ok() => "`mcpproxy config edit`",
-            file if file.exists() => "name a file that you can read with --config",
-            _ => "correct the name, or create the file: `mcpproxy setup`",
+        if Path::new(&self.config_file).exists() {
+            "`mcpproxy config edit`"
+        } else {
+            "correct the name, or create the file: `mcpproxy setup`"
         }
     }
 

@@ -138,10 +138,11 @@ impl Management<OverFiles> {
         });
         let failure = read.as_ref().err();
         let error = failure.map(|failure| failure.error.clone());
-        let is_of_variable = |failure: &&Failure| {
-            matches!(failure.step.as_deref(), Some(NextStep::SetVariable { .. }))
-        };
-        let error_step = failure.filter(is_of_variable).map(Failure::terminal_step);
+        let is_of_text =
+            |failure: &&Failure| matches!(failure.step.as_deref(), Some(NextStep::CheckConfig));
+        let error_step = failure
+            .filter(|failure| !is_of_text(failure))
+            .map(Failure::terminal_step);
         let settings = read.ok().or(supposed).unwrap_or_default();
         let faults = match (&error, missing.is_empty()) {
             (Some(_), true) => Vec::new(),

@@ -63,6 +63,9 @@ pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
         io::ErrorKind::AlreadyExists
         | io::ErrorKind::IsADirectory
         | io::ErrorKind::NotADirectory => format!("move {} away", place.display()),
+        io::ErrorKind::InvalidData if error.get_ref().is_none() => {
+            format!("save {} as UTF-8", place.display())
+        }
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
             format!("correct {place}, or move it away", place = place.display())
         }
@@ -179,6 +182,11 @@ mod tests {
             (
                 "file",
                 io::ErrorKind::InvalidData,
+                Some(format!("save {here}/file as UTF-8")),
+            ),
+            (
+                "file",
+                io::ErrorKind::UnexpectedEof,
                 Some(format!("correct {here}/file, or move it away")),
             ),
             // Neither the folder nor its parent forbids it.

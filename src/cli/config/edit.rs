@@ -1,17 +1,21 @@
 //! `mcpproxy config edit`: the configuration file in an editor.
 
+use std::fs::File;
+
 use super::{
     super::{CommandFailure, Done, Output},
     check::ConfigCheck,
 };
-use crate::{config, management::Files};
+use crate::management::Files;
 
 /// Opens the file in the user's editor, and then checks it.
 pub(super) async fn edit(files: &Files, out: Output) -> Done {
     /// The exit code of a shell that does not find a command.
     const NOT_FOUND: i32 = 127;
     let file = files.config_file();
-    if file.exists() && config::read_text(file).is_err() {
+    // An editor also opens what is not text.
+    let is_open = file.is_file() && File::open(file).is_ok();
+    if file.exists() && !is_open {
         return ConfigCheck::default().run(files, out).await;
     }
     let named = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
