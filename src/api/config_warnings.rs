@@ -13,9 +13,12 @@ use crate::{
 /// Adds the warnings to a change. `open` are the sessions before it. Blocks.
 pub(super) fn warn<V: Verbs>(change: &mut ConfigChange, verbs: &V, open: &[OpenSession]) {
     let changes = &change.changes;
+    let options = verbs.location().map(|daemon| &daemon.serve_options[..]);
+    let options = options.unwrap_or_default();
+    let open_address = |one: &ChangedValue| of_open_address(one, options);
     let opened = changes.iter().filter_map(of_no_access_rules);
     let opened: Vec<Warning> = opened
-        .chain(changes.iter().filter_map(of_open_address))
+        .chain(changes.iter().filter_map(open_address))
         .collect();
     if changes.iter().any(requires_tokens) {
         let files = verbs.files();
@@ -65,15 +68,17 @@ fn without_token(open: &[OpenSession]) -> BTreeSet<&str> {
         .collect()
 }
 
-/// A warning if other machines can reach the new address.
-fn of_open_address(change: &ChangedValue) -> Option<Warning> {
+/// A warning if other machines can reach the new address, and if a daemon with these options of `serve` would not listen there.
+fn of_open_address(change: &ChangedValue, serve_options: &[String]) -> Option<Warning> {
     let address = match &change.after {
         Some(after) if change.path == ["listen"] => after.as_str()?,
         _ => return None,
     };
-    let error = address.parse::<Listen>().ok()?.for_this_machine().err()?;
-    let what = error.what();
-    let warning = format!("{what}; the daemon listens there only with `serve --insecure`");
+    let address = address.parse::<Listen>().ok()?;
+    let mut warning = address.for_this_machine().err()?.what();
+    if address.refused_with(serve_options).is_some() {
+        warning += "; the daemon listens there only with `serve --insecure`";
+    }
     Some(Warning::new(warning).at("listen"))
 }
 
@@ -135,12 +140,16 @@ mod tests {
     fn what_opens_the_daemon_is_named() {
         assert!(of_no_access_rules(&changed("serverAuth", None)).is_some());
         assert!(of_no_access_rules(&changed("serverAuth.acl", None)).is_none());
-        let check = |address: &str, expected: bool| {
+        let check = |address: &str, options: &[&str], expected: Option<bool>| {
             let change = changed("listen", Some(json!(address)));
-            assert_eq!(of_open_address(&change).is_some(), expected, "{address}");
+            let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
+            let warning = of_open_address(&change, &options);
+            let names_option = warning.map(|warning| warning.text.contains("--insecure"));
+            assert_eq!(names_option, expected, "{address}");
         };
-        check("0.0.0.0:9191", true);
-        check("127.0.0.1:9191", false);
-        check("no address", false);
+        check("0.0.0.0:9191", &[], Some(true));
+        check("0.0.0.0:9191", &["--insecure"], Some(false));
+        check("127.0.0.1:9191", &[], None);
+        check("no address", &[], None);
     }
 }

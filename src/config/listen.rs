@@ -86,6 +86,12 @@ impl Listen {
         }
     }
 
+    /// Why a daemon that runs with these options of `serve` does not listen there, if it does not.
+    pub fn refused_with(&self, serve_options: &[String]) -> Option<NotLoopback> {
+        let refused = self.for_this_machine().err();
+        refused.filter(|_| !serve_options.iter().any(|one| one == "--insecure"))
+    }
+
     /// Whether only this machine can connect.
     pub fn is_loopback(&self) -> bool {
         match self.host {

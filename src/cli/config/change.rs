@@ -9,7 +9,7 @@ use super::super::{
     table::{name, text},
 };
 use crate::{
-    config::{ChangedValue, Needs},
+    config::{ChangedValue, Listen, Needs},
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{ConfigChange, Files, ShutOut, StatusReport},
 };
@@ -128,11 +128,28 @@ fn say_end(change: &ConfigChange, files: &Files, dry_run: bool, out: Output) {
 async fn say_restart(change: &ConfigChange, daemon: &mut DaemonClient, out: Output) -> Done {
     if change.needs == Needs::Restart && !daemon.is_over_files() {
         let status: StatusReport = daemon.fetch("/api/v1/status").await?;
-        if !status.needs_restart.is_empty() {
-            out.next("`mcpproxy restart`, so that it takes effect");
+        if status.needs_restart.is_empty() {
+            return Ok(());
         }
+        let options = &status.location.serve_options;
+        let is_refused = |address: Listen| address.refused_with(options).is_some();
+        let mut addresses = change.changes.iter().filter_map(new_address);
+        out.next(&match change.id {
+            // A restart would close the address to all clients.
+            Some(id) if addresses.any(is_refused) => format!(
+                "`mcpproxy stop`, then `mcpproxy serve --insecure`; or `mcpproxy config undo {id}`"
+            ),
+            _ => "`mcpproxy restart`, so that it takes effect".to_owned(),
+        });
     }
     Ok(())
+}
+
+/// The address to which a change sets `listen`.
+fn new_address(change: &ChangedValue) -> Option<Listen> {
+    let is_address = change.path == ["listen"];
+    let after = change.after.as_ref().filter(|_| is_address)?;
+    after.as_str()?.parse().ok()
 }
 
 fn cells(change: &ChangedValue) -> [String; 3] {
