@@ -15,9 +15,9 @@ pub use atomic::{
     keep_reserves, remove, remove_unfinished, take_reserve, write_atomically,
     write_despite_full_disk,
 };
-pub use ownership::{copy_owner, is_open_to_others, open_private_file};
+pub use ownership::{copy_owner, is_open_to_others};
 pub use rotation::{rotate, set_aside};
-pub use words::{DiskFault, disk_remedy, disk_step, in_words, nearest};
+pub use words::{DiskFault, disk_remedy, disk_step, in_words, nearest, of_file};
 
 /// Makes these options create files that only their owner can read (0600).
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -42,12 +42,15 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|error| match error.kind() {
+    let created = builder.create(path).map_err(|error| match error.kind() {
         // Missing folders are created, so the file system refuses to create something here.
         io::ErrorKind::NotFound => io::ErrorKind::Unsupported.into(),
+        // A folder would be no error.
+        kind @ io::ErrorKind::AlreadyExists => io::Error::new(kind, "it is not a folder"),
         _ => error,
-    })?;
-    ownership::secure_folder(path)
+    });
+    let secured = created.and_then(|()| ownership::secure_folder(path));
+    secured.map_err(of_file(path))
 }
 
 /// The same for a folder inside a private folder. A symbolic link in its place is refused, and its target is not touched.
@@ -106,6 +109,12 @@ pub fn too_large(largest: u64) -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, why)
 }
 
+/// Opens a file with these options; a new one only its owner can read (0600). An existing one must be a regular file of our user's, with
+/// one name. The error names the file.
+pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    ownership::open_private_file(path, options).map_err(of_file(path))
+}
+
 /// Creates or empties a file that only its owner can read (0600).
 pub fn create_private_file(path: &Path) -> io::Result<File> {
     let file = open_private_file(path, File::options().write(true).create(true))?;
@@ -122,7 +131,8 @@ pub fn append_to_private_file(path: &Path) -> io::Result<File> {
 pub fn read_private_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let file = open_private_file(path, File::options().read(true))?;
-    file.take(most).read_to_end(&mut content)?;
+    let read = file.take(most).read_to_end(&mut content);
+    read.map_err(of_file(path))?;
     Ok(content)
 }
 
@@ -208,9 +218,7 @@ mod ownership {
         Ok(mode & OTHERS == 0)
     }
 
-    /// Opens a file with these options; a new one only its owner can read (0600). An existing one must be a regular file of our user's,
-    /// with one name.
-    pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    pub(super) fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         // Opening a pipe in place of the file would wait for its other end.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let opened = options
@@ -299,8 +307,7 @@ mod ownership {
         Ok(())
     }
 
-    /// Opens a file with these options.
-    pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    pub(super) fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         options.open(path)
     }
 

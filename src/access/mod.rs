@@ -39,6 +39,7 @@ pub use self::{
 use crate::{
     config::{IssuedToken, Provider, RateLimit, ServerAuth, Settings, TokenHash},
     runtime::waits::or_never,
+    telemetry::log_throttle::LogThrottle,
     text::secret::Secret,
 };
 
@@ -57,6 +58,8 @@ struct Parts {
     limit: ArcSwapOption<RateLimit>,
     buckets: Buckets,
     uses: TokenUses,
+    /// Logins that could not be saved.
+    unkept: LogThrottle,
 }
 
 /// The task beside [`Access`]: it follows the settings, and saves logins and the last uses of tokens.
@@ -124,6 +127,7 @@ impl Access {
             limit: ArcSwapOption::new(limit),
             buckets: Buckets::default(),
             uses: TokenUses::default(),
+            unkept: LogThrottle::default(),
         }));
         let task = AccessTask {
             access: access.clone(),
@@ -256,8 +260,11 @@ impl Access {
     /// Saves the logins to the page.
     pub async fn keep_logins(&self) {
         let access = self.clone();
-        if let Err(error) = on_disk(move || access.0.operators.keep()).await {
-            tracing::warn!(%error, "logins to the web UI not stored");
+        if let Err(error) = on_disk(move || access.0.operators.keep()).await
+            && let Some(times) = self.0.unkept.due()
+        {
+            let effect = "they end with the daemon";
+            tracing::warn!(%error, times, effect, "logins to the web UI not stored");
         }
     }
 
@@ -346,7 +353,7 @@ impl AccessTask {
         let Some(data_dir) = &self.data_dir else {
             return;
         };
-        let mut is_over = false;
+        let (mut is_over, unkept) = (false, LogThrottle::default());
         while !is_over {
             let waiting = tokio::time::timeout(KEEP_EVERY, shutdown.cancelled());
             is_over = waiting.await.is_ok();
@@ -356,8 +363,10 @@ impl AccessTask {
                 let issued = access.settings().issued.clone();
                 access.0.uses.keep(&data_dir, &issued)
             };
-            if let Err(error) = on_disk(keep).await {
-                tracing::warn!(%error, "last use of tokens not stored");
+            if let Err(error) = on_disk(keep).await
+                && let Some(times) = unkept.due()
+            {
+                tracing::warn!(%error, times, "last use of tokens not stored");
             }
         }
     }

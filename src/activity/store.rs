@@ -123,7 +123,7 @@ impl ActivityStore {
         checked: bool,
     ) -> Result<Self, FileError> {
         let file = storage::open_private_file(path, options)
-            .map_err(|error| FileError::Io(error.to_string()))?;
+            .map_err(|error| FileError::Io(storage::in_words(&error)))?;
         let identity = FileIdentity::of(&file).map_err(|error| FileError::Io(error.to_string()))?;
         let backend = FileBackend::new(file);
         let database = Builder::new()

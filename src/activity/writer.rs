@@ -286,7 +286,7 @@ impl RecordWriter {
         let open = || {
             if let Some(folder) = self.path.parent() {
                 let made = storage::create_private_dir(folder);
-                made.map_err(|error| FileError::Io(error.to_string()))?;
+                made.map_err(|error| FileError::Io(storage::in_words(&error)))?;
             }
             ActivityStore::open(&self.path)
         };

@@ -96,7 +96,7 @@ impl KeptLogin {
             Ok(Some(kept)) if kept.url == url => kept,
             Ok(_) => Self::nothing(url),
             Err(error) => {
-                tracing::warn!(file = %file.display(), %error, "a stored login cannot be read; log in again");
+                tracing::warn!(file = %file.display(), error = %storage::in_words(&error), "a stored login cannot be read; log in again");
                 Self::nothing(url)
             }
         }

@@ -175,7 +175,7 @@ impl LoginState {
     /// The same for whoever holds the file.
     fn keep_in(&self, file: &Path, change: impl FnOnce(&mut KeptLogin)) {
         if let Err(error) = self.write(file, change) {
-            tracing::warn!(server = %self.name, file = %file.display(), %error, "the login cannot be saved; it lasts until the daemon stops");
+            tracing::warn!(server = %self.name, file = %file.display(), error = %storage::in_words(&error), "the login cannot be saved; it lasts until the daemon stops");
         }
     }
 

@@ -76,7 +76,7 @@ pub fn load(data_dir: &Path, server: &ServerName, entry: &str) -> Option<Listing
     let stored = match read {
         Ok(stored) => stored,
         Err(error) => {
-            tracing::warn!(%server, %error, "the last known lists are unreadable; the server is listed again");
+            tracing::warn!(%server, file = %path.display(), %error, "the last known lists are unreadable; the server is listed again");
             return None;
         }
     };

@@ -143,7 +143,8 @@ impl Waiting {
         for (name, known) in &self.lists {
             let saved = saved_listings::save(data_dir, name, &known.entry, &known.listing);
             if let Err(error) = saved {
-                tracing::warn!(server = %name, %error, "last known lists not saved");
+                let effect = "read again after a restart";
+                tracing::warn!(server = %name, %error, effect, "last known lists not saved");
             }
         }
         for (name, (entry, habits)) in &self.habits {

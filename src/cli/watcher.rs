@@ -11,7 +11,10 @@ use std::{
 };
 
 use super::platform;
-use crate::process::{self, Grace};
+use crate::{
+    process::{self, Grace},
+    storage,
+};
 
 /// The argument that starts a watcher.
 pub(super) const ARGUMENT: &str = "watch-daemon";
@@ -38,7 +41,7 @@ pub(super) fn start(data_dir: &Path) {
             let _ = watcher.stdin.map(IntoRawFd::into_raw_fd);
         }
         Err(error) => {
-            tracing::warn!(%error, "no process watches the daemon; if it is killed, its servers may stay until the next start");
+            tracing::warn!(error = %storage::in_words(&error), "no process watches the daemon; if it is killed, its servers may stay until the next start");
         }
     }
 }

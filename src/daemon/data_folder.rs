@@ -90,8 +90,7 @@ impl FolderFiles {
         let inside = inside.filter(|folder| folder.is_dir());
         for folder in inside.chain([data_dir.clone()]) {
             if let Err(error) = storage::remove_unfinished(&folder) {
-                let folder = folder.display();
-                tracing::warn!(%error, %folder, "unfinished file of an earlier daemon not removed");
+                tracing::warn!(%error, "unfinished file of an earlier daemon not removed");
             }
         }
     }
@@ -109,7 +108,8 @@ impl FolderFiles {
             }
             Err(error) => {
                 if let Some(times) = self.0.lines.due() {
-                    tracing::warn!(%error, times, "removed files of the data folder not restored");
+                    let next = storage::disk_step(self.0.lock.lock().data_dir(), &error);
+                    tracing::warn!(%error, %next, times, "file of data folder not restored");
                 }
             }
         }

@@ -104,7 +104,7 @@ impl LocalSocket {
             }
             Err(error) => {
                 if let Some(times) = due {
-                    tracing::warn!(%data_dir, %error, times, "the local socket was removed and cannot be made again");
+                    tracing::warn!(%data_dir, error = %storage::in_words(&error), times, "the local socket was removed and cannot be made again");
                 }
             }
         }

@@ -127,9 +127,9 @@ impl DataLock {
     }
 
     fn write_note(&mut self) -> io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.rewind()?;
-        self.file.write_all(self.note.text.as_bytes())
+        let emptied = self.file.set_len(0).and_then(|()| self.file.rewind());
+        let written = emptied.and_then(|()| self.file.write_all(self.note.text.as_bytes()));
+        written.map_err(storage::of_file(&file_of(&self.data_dir)))
     }
 
     fn write_address(&self) -> io::Result<()> {

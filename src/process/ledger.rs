@@ -127,7 +127,7 @@ impl ChildLedger {
             Ok(file)
         });
         if let Err(error) = &written {
-            tracing::warn!(%server, path = %path.display(), %error, "the ledger of child processes cannot be written");
+            tracing::warn!(%server, path = %path.display(), error = %storage::in_words(error), "the ledger of child processes cannot be written");
         }
         Entry {
             name,
@@ -158,7 +158,7 @@ impl Entry {
             start: process_table::start_of(pid),
         };
         if let Some(Err(error)) = self.file.as_mut().map(|file| append(file, &started)) {
-            tracing::warn!(pid, path = %self.path.display(), %error, "the ledger of child processes cannot be written");
+            tracing::warn!(pid, path = %self.path.display(), error = %storage::in_words(&error), "the ledger of child processes cannot be written");
         }
         self.file = None;
     }
@@ -174,7 +174,7 @@ pub(super) fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
     {
-        tracing::warn!(path = %path.display(), %error, "an entry of the ledger of child processes cannot be removed");
+        tracing::warn!(path = %path.display(), error = %storage::in_words(&error), "an entry of the ledger of child processes cannot be removed");
     }
 }
 

@@ -109,7 +109,7 @@ impl LogFileShared {
                     if let Err(error) = append_rotating(&self.path, &batch, ROTATE_AT)
                         && let Some(times) = self.failures.due()
                     {
-                        tracing::warn!(path = %self.path.display(), %error, times, "lines of a server's log were lost");
+                        tracing::warn!(path = %self.path.display(), error = %storage::in_words(&error), times, "lines of a server's log were lost");
                     }
                 }
             }
@@ -150,7 +150,7 @@ pub(super) fn remove_all(path: &Path) {
     for file in older.chain([path.to_owned()]) {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(path = %file.display(), %error, "the log of a removed server stays");
+                tracing::warn!(path = %file.display(), error = %storage::in_words(&error), "the log of a removed server stays");
             }
             _ => (),
         }

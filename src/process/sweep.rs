@@ -15,7 +15,7 @@ use super::{
     members::Running,
     process_table::{self, Seen, Signal},
 };
-use crate::text::names::ServerName;
+use crate::{storage, text::names::ServerName};
 
 /// From SIGTERM to SIGKILL. The input of these processes ended with their daemon, so they have had time already; but
 /// `docker run` takes its container along only after a signal.
@@ -60,7 +60,7 @@ impl ChildLedger {
         let files = match fs::read_dir(&self.shared.folder) {
             Ok(files) => files,
             Err(error) => {
-                tracing::warn!(folder = %self.shared.folder.display(), %error, "the ledger of child processes cannot be read");
+                tracing::warn!(folder = %self.shared.folder.display(), error = %storage::in_words(&error), "the ledger of child processes cannot be read");
                 return Vec::new();
             }
         };
@@ -87,7 +87,7 @@ impl ChildLedger {
         let text = match ledger::read(&path) {
             Ok(text) => text,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "an entry of the ledger of child processes cannot be read");
+                tracing::warn!(path = %path.display(), error = %storage::in_words(&error), "an entry of the ledger of child processes cannot be read");
                 return Verdict::NotOurs;
             }
         };

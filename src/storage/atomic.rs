@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{FileIdentity, open_private_file};
+use super::{FileIdentity, of_file, ownership::open_private_file};
 
 /// The ending of the temporary name.
 const NEW: &str = ".new";
@@ -15,7 +15,7 @@ const NEW: &str = ".new";
 /// Replaces the content of a private file (0600) as a whole or not at all.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = temporary_of(path);
-    let mut file = open_temporary(&temporary)?;
+    let mut file = open_temporary(&temporary).map_err(of_file(path))?;
     let mut write = || {
         // Overwritten and cut, not emptied first: a full disk may not give the freed space again.
         file.write_all(content)?;
@@ -28,7 +28,7 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
-    written
+    written.map_err(of_file(path))
 }
 
 /// [`write_atomically`] for a file that must be written even on a full disk: it may use the space of a reserve in the file's folder.
@@ -77,14 +77,14 @@ pub fn remove(path: &Path) -> io::Result<()> {
             let removed = fs::remove_file(file);
             removed.or_else(|error| match error.kind() {
                 io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error),
+                _ => Err(of_file(file)(error)),
             })
         })
 }
 
 /// Removes the temporary files that killed writers left behind in a folder.
 pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
-    for found in fs::read_dir(folder)? {
+    for found in fs::read_dir(folder).map_err(of_file(folder))? {
         let path = found?.path();
         if !path.to_string_lossy().ends_with(NEW) {
             continue;
@@ -92,7 +92,7 @@ pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
         // A writer holds the lock of its file. What is not a private file of ours is left alone.
         let opened = open_private_file(&path, File::options().write(true));
         if opened.is_ok_and(|file| file.try_lock().is_ok() && is_still_at(&file, &path)) {
-            fs::remove_file(&path)?;
+            fs::remove_file(&path).map_err(of_file(&path))?;
         }
     }
     Ok(())

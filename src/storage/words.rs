@@ -37,14 +37,39 @@ impl DiskFault {
     }
 }
 
+/// An error with its file, inside an [`io::Error`] of the same kind: whoever logs or shows it names the file.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {}", file.display(), in_words(reason))]
+struct OfFile {
+    file: PathBuf,
+    reason: io::Error,
+}
+
+/// Adds the file to an error that names none yet. [`in_words`] leaves it out again.
+pub fn of_file(file: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |reason| {
+        if named(&reason).is_some() {
+            return reason;
+        }
+        let file = file.to_owned();
+        io::Error::new(reason.kind(), OfFile { file, reason })
+    }
+}
+
+fn named(error: &io::Error) -> Option<&OfFile> {
+    error.get_ref()?.downcast_ref()
+}
+
 /// The next step after an error with this path.
 pub fn disk_step(path: &Path, error: &io::Error) -> String {
     disk_remedy(path, error)
         .unwrap_or_else(|| format!("choose a place outside of {}", nearest(path).display()))
 }
 
-/// What helps after an error with this path, if something can be named.
+/// What helps after an error with this path, or with the one that it names, if something can be named.
 pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
+    let of_path = (path, error);
+    let (path, error) = named(error).map_or(of_path, |named| (&*named.file, &named.reason));
     let place = nearest(path);
     Some(match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -85,8 +110,9 @@ pub fn nearest(path: &Path) -> &Path {
         .unwrap_or(path)
 }
 
-/// An error of the system in plain words, without its number. The text of an error that mcpproxy made itself stays.
+/// An error of the system in plain words, without its number and its file. The text of an error that mcpproxy made itself stays.
 pub fn in_words(error: &io::Error) -> String {
+    let error = named(error).map_or(error, |named| &named.reason);
     if error.get_ref().is_some() {
         return error.to_string();
     }
@@ -224,5 +250,9 @@ mod tests {
             assert_eq!(in_words(&io::Error::from_raw_os_error(number)), words);
         }
         assert_eq!(in_words(&io::Error::other("It is Ours")), "It is Ours");
+        let inner = of_file(Path::new("/a/b"))(io::Error::from_raw_os_error(24));
+        let error = of_file(Path::new("/a"))(inner);
+        assert_eq!(error.to_string(), "/a/b: too many open files");
+        assert_eq!(in_words(&error), "too many open files");
     }
 }

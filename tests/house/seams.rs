@@ -159,6 +159,17 @@ fn no_decision_is_made_by_the_words_of_a_failure() {
     assert_none_but(&found, WORDS_OF_FAILURES, rule);
 }
 
+#[test]
+fn an_error_that_is_logged_with_its_file_is_in_words() {
+    let found = found_in_code(|_, line| line.contains(".display()") && line.contains("%error"));
+    let known = [(
+        "catalog/saved_listings.rs",
+        1,
+        "an error of the JSON parser",
+    )];
+    assert_none_but(&found, &known, "write `error = %storage::in_words(&error)`");
+}
+
 /// Whether a line looks into the text of a failure, a warning or a notice.
 fn decides_by_words(line: &str) -> bool {
     const METHODS: [&str; 6] = [

@@ -40,7 +40,7 @@ use super::{
     read_text,
     replace::Replaced,
 };
-use crate::{runtime::sync::Guarded, text::moment};
+use crate::{runtime::sync::Guarded, storage, text::moment};
 
 /// How many reverse edits with secrets a daemon keeps in memory.
 const REMEMBERED: usize = 100;
@@ -342,7 +342,7 @@ impl History {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, file = %file.display(), "configuration change not in the history");
+                tracing::warn!(error = %storage::in_words(&error), file = %file.display(), "configuration change not in the history");
             }
         }
     }
@@ -382,7 +382,7 @@ impl History {
         let added = Self::append(file, None, changes, by);
         drop(state);
         added
-            .inspect_err(|error| tracing::warn!(%error, "change not in the history"))
+            .inspect_err(|error| tracing::warn!(error = %storage::in_words(error), file = %file.display(), "change not in the history"))
             .ok()
     }
 

@@ -84,9 +84,9 @@ impl KeptKey {
         &self.secret
     }
 
-    /// Writes the file again if it was removed. Blocks.
+    /// Writes the file again if it was removed, or something else is in its place. Blocks.
     pub fn write_again(&self) -> io::Result<()> {
-        if self.file.exists() {
+        if self.file.is_file() {
             return Ok(());
         }
         storage::write_atomically(&self.file, self.secret.reveal().as_bytes())
@@ -134,5 +134,11 @@ mod tests {
         fs::write(&file, "short").expect("writable");
         assert!(sealer().open(&text, &[]).is_none(), "another key");
         assert!(file.with_extension("damaged").exists());
+        let kept = KeptKey::of_folder(folder.path(), KEY_FILE).expect("a folder of ours");
+        fs::remove_file(&file).expect("it is there");
+        fs::create_dir(&file).expect("its place is free");
+        let error = kept.write_again().expect_err("a folder is in its place");
+        let expected = format!("{}: it is a folder", file.display());
+        assert_eq!(error.to_string(), expected);
     }
 }

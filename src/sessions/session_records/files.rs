@@ -88,6 +88,7 @@ impl RecordFiles {
             return Ok(());
         }
         let written = self.ended.write_all(&record(session));
+        let written = written.map_err(storage::of_file(&ended_file(&self.folder)));
         self.is_torn = written.is_err();
         self.appended += 1;
         written

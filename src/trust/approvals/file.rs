@@ -87,7 +87,7 @@ pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
         Err(error) => {
             tracing::error!(
-                %server, %error, file = %path.display(),
+                %server, error = %storage::in_words(&error), file = %path.display(),
                 "the record of approvals cannot be read; all tools of the server are held until it is readable and the daemon restarts"
             );
             return Ledger::unread();
