@@ -25,7 +25,6 @@ use crate::{
         ToolList, approver,
     },
     process,
-    storage::in_words,
     text::names::ServerName,
 };
 
@@ -303,7 +302,7 @@ async fn try_new(State(api): State<Api>, Json(entry): Json<Map<String, Value>>) 
     let trial = tokio::spawn(doctor::try_new(settings, ledger, login_path, ending));
     let tried = trial.await.map_err(io::Error::other).flatten();
     ok(&tried.map_err(|error| {
-        let error = format!("servers cannot be started: {}", in_words(&error));
+        let error = format!("servers cannot be started: {error}");
         Failure::new(ErrorCode::Internal, error, "Try again.")
     })?)
 }

@@ -139,7 +139,10 @@ fn open_files(folder: &Path) -> Vec<PathBuf> {
             .filter_map(Result::ok)
     };
     let outer: Vec<_> = entries(folder).take(MOST).collect();
-    let inner = outer.iter().flat_map(|entry| entries(&entry.path()));
+    // Links are not followed: what is behind them is elsewhere.
+    let is_folder = |entry: &&fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let folders = outer.iter().filter(is_folder);
+    let inner = folders.flat_map(|entry| entries(&entry.path()));
     let inner: Vec<_> = inner.take(MOST).collect();
     let is_open = |file: &fs::DirEntry| {
         // The target of a link has a mode of its own, and is not ours to judge.
@@ -232,6 +235,7 @@ mod tests {
             "only the mode of the data folder keeps",
         );
         set(&log, 0o600);
+        std::os::unix::fs::symlink("/usr", data.join("children")).expect("ours");
         check(DoctorSeverity::Ok, "only you");
         fs::create_dir(data.join(super::PROBE)).expect("ours");
         check(DoctorSeverity::Fail, "cannot be written");

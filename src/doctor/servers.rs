@@ -206,8 +206,8 @@ pub(super) async fn tried(
         })),
         Err(error) => findings.push(DoctorFinding::fail(
             SERVER,
-            format!("servers cannot be started: {}", storage::in_words(&error)),
-            "choose another data folder with --data-dir",
+            format!("servers cannot be started: {error}"),
+            storage::disk_step(data_dir, &error),
         )),
     }
     findings

@@ -72,10 +72,7 @@ impl Trial<'_> {
         let kept = data_dir.unwrap_or(&scratch.0);
         let ledger = match self.ledger {
             Some(ledger) => ledger,
-            None => ChildLedger::open(kept).map_err(|error| {
-                let (folder, why) = (kept.display(), storage::in_words(&error));
-                io::Error::other(format!("the data folder {folder} cannot be used: {why}"))
-            })?,
+            None => ChildLedger::open(kept)?,
         };
         let known = settings.servers.values().map(|entry| KnownServer {
             name: entry.name.clone(),
