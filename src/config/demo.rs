@@ -15,12 +15,16 @@ pub const DEMO: &str = "demo";
 pub struct DemoProgram(String);
 
 impl DemoProgram {
+    /// What to do where [`DemoProgram::at`] refuses the path.
+    pub const MOVE: &str =
+        "Move mcpproxy to a folder whose path is UTF-8, and start the daemon from there.";
+
     /// The program at this path. The command of an entry is a string, so the path must be Unicode.
     pub fn at(path: PathBuf) -> io::Result<Self> {
         let text = path.into_os_string().into_string();
         text.map(Self).map_err(|path| {
             let path = path.display();
-            io::Error::other(format!("the path of mcpproxy is not Unicode: {path}"))
+            io::Error::other(format!("the path of mcpproxy is not UTF-8: {path}"))
         })
     }
 
@@ -107,6 +111,6 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let path = std::ffi::OsString::from_vec(b"/opt/\xff/mcpproxy".to_vec());
         let error = DemoProgram::at(path.into()).expect_err("it is no text");
-        assert!(error.to_string().contains("not Unicode"), "{error}");
+        assert!(error.to_string().contains("not UTF-8"), "{error}");
     }
 }

@@ -1,6 +1,8 @@
 //! The bundled demo server, started while the daemon runs. Nothing is downloaded or written; it ends with the daemon, or when it is
 //! removed.
 
+use std::io;
+
 use serde_json::json;
 
 use super::{Backing, Management, ServerChange};
@@ -15,11 +17,13 @@ use crate::{
 impl Management {
     /// Starts the demo server beside the servers of the file.
     pub async fn start_demo(&self) -> Result<ServerChange> {
-        let program = own_program().and_then(DemoProgram::at);
-        let program = program.map_err(|reason| {
+        let failed = |reason: io::Error, hint: &str| {
             let error = format!("the demo server was not started: {}", in_words(&reason));
-            Failure::new(ErrorCode::Internal, error, "Restart the daemon.")
-        })?;
+            Failure::new(ErrorCode::Internal, error, hint)
+        };
+        let program = own_program().map_err(|reason| failed(reason, "Restart the daemon."))?;
+        let program = DemoProgram::at(program);
+        let program = program.map_err(|reason| failed(reason, DemoProgram::MOVE))?;
         self.0.keeper.start_demo(program).await?;
         let started = self.server(DEMO);
         self.0.note(OperatorChange {
