@@ -11,6 +11,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 
 use super::server_auth::{MOST_TOKENS, TokenHash, check_name, check_subject};
 use crate::{storage, text::moment};
@@ -150,6 +151,19 @@ impl IssuedTokens {
         data_dir.join(FILE)
     }
 
+    /// The next step after an error with the file.
+    pub fn step(data_dir: &Path, error: &io::Error) -> String {
+        let path = Self::file_in(data_dir);
+        let file = path.display();
+        match (error.kind(), error.get_ref()) {
+            (io::ErrorKind::InvalidData, Some(_)) => {
+                format!("correct {file}, or move it away and issue every token again")
+            }
+            (io::ErrorKind::Other, _) => format!("update mcpproxy, or move {file} away"),
+            _ => storage::disk_step(&path, error),
+        }
+    }
+
     /// Reads the tokens of this data folder. Blocks.
     pub fn read(data_dir: &Path) -> io::Result<Self> {
         read(data_dir).map(|tokens| Self(tokens.into()))
@@ -209,16 +223,16 @@ fn read(data_dir: &Path) -> io::Result<Vec<IssuedToken>> {
     };
     let unlike = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     let stored: Stored = serde_json::from_str(&text).map_err(|error| {
-        let what = if error.is_data() {
-            "not in mcpproxy's format"
-        } else {
-            "not valid JSON"
+        let what = match error.classify() {
+            Category::Eof => return unlike("it ends too early".to_owned()),
+            Category::Data => "not in mcpproxy's format",
+            _ => "not valid JSON",
         };
         let (line, column) = (error.line(), error.column());
         unlike(format!("it is {what}: line {line}, column {column}"))
     })?;
     if stored.version != 1 {
-        return Err(unlike(format!(
+        return Err(io::Error::other(format!(
             "it has version {}, which this mcpproxy does not know",
             stored.version
         )));
@@ -350,6 +364,20 @@ mod tests {
             IssuedTokens::add(folder, token("eve")).expect_err(&bad);
             let kept = std::fs::read_to_string(&file).expect("text");
             assert_eq!(kept, bad, "nothing is written over what cannot be read");
+        }
+        for (text, why, step) in [
+            ("{\n", "it ends too early", "correct "),
+            (
+                r#"{"version": 2, "tokens": []}"#,
+                "it has version 2, which this mcpproxy does not know",
+                "update mcpproxy, or move ",
+            ),
+        ] {
+            std::fs::write(&file, text).expect("ours");
+            let error = IssuedTokens::read(folder).expect_err(text);
+            assert_eq!(storage::in_words(&error), why);
+            let shown = IssuedTokens::step(folder, &error);
+            assert!(shown.starts_with(step), "{shown}");
         }
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
             storage::in_words(&error)
         );
         let file = IssuedTokens::file_in(folder);
-        let fix = storage::disk_step(&file, &error);
+        let fix = IssuedTokens::step(folder, &error);
         return Some(DoctorFinding::fail(FILES, what, fix).at(file.display()));
     }
     let open = open_files(folder);

@@ -70,6 +70,9 @@ impl SecretsFile {
         }
         // Only the place: the parser's error could contain a part of a secret.
         let written: Written = serde_json::from_str(&text).map_err(|error| {
+            if error.is_eof() {
+                return self.damaged("is damaged: it ends too early");
+            }
             let place = format!("line {}, column {}", error.line(), error.column());
             self.damaged(&format!("is damaged: no valid JSON at {place}"))
         })?;

@@ -106,7 +106,7 @@ fn a_file_that_cannot_be_read_is_named_and_nothing_of_it_repeated() {
             "{\"secrets\": hunter2}",
             "is damaged: no valid JSON at line 1, column 13",
         ),
-        ("", "is damaged: no valid JSON at line 1, column 0"),
+        ("", "is damaged: it ends too early"),
         (
             r#"{"version": 2, "secrets": {"a": "hunter2"}}"#,
             "has version 2, which this mcpproxy does not know",

@@ -1,7 +1,7 @@
 //! Tokens that a person issues to clients: issued, listed with their last use, and revoked. The text of a token is shown once, when it is
 //! issued; after that only its hash is known.
 
-use std::{collections::BTreeMap, io, iter, net::SocketAddr, path::Path, time::SystemTime};
+use std::{collections::BTreeMap, iter, net::SocketAddr, path::Path, time::SystemTime};
 
 use super::{
     Backing, Management,
@@ -18,7 +18,7 @@ use crate::{
     },
     failure::{ErrorCode, Failure, NextStep, Result},
     sessions::sealing::random_secret,
-    storage::{self, in_words},
+    storage::in_words,
     text::{moment, names, secret::Secret},
 };
 
@@ -288,15 +288,9 @@ fn read(data_dir: &Path) -> Result<IssuedTokens> {
 
 /// The failure for an error of the file with the tokens. Blocks.
 fn failed(data_dir: &Path, error: &TokenError) -> Failure {
-    let file = IssuedTokens::file_in(data_dir);
     let failure = |code, hint: &str| Failure::new(code, error.to_string(), hint);
     match error {
-        TokenError::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
-            let file = file.display();
-            let step = format!("correct {file}; without it, every token has to be issued again");
-            failure(ErrorCode::Internal, &step)
-        }
-        TokenError::Io(error) => failure(ErrorCode::Internal, &storage::disk_step(&file, error)),
+        TokenError::Io(error) => failure(ErrorCode::Internal, &IssuedTokens::step(data_dir, error)),
         TokenError::Exists(name) => failure(
             ErrorCode::TokenExists,
             "Choose another name, or revoke that token first.",

@@ -71,6 +71,8 @@ pub struct NotJson(#[from] serde_json::Error);
 pub fn json_fault(error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     match error.classify() {
+        // The last line is empty.
+        Category::Eof if column == 0 => "incomplete JSON".to_owned(),
         Category::Eof => format!("incomplete JSON, which ends at line {line}, column {column}"),
         Category::Syntax => format!("not JSON at line {line}, column {column}"),
         Category::Data | Category::Io => {
