@@ -95,8 +95,9 @@ fn of_a_value(text: &str) -> Option<String> {
     if let Some((_, words)) = known {
         return Some((*words).to_owned());
     }
-    if text.starts_with("data did not match any variant ") {
-        return Some("has the wrong form".to_owned());
+    // Our own words for a value of several kinds.
+    if text.starts_with("must be ") {
+        return Some(text.to_owned());
     }
     if let Some(rest) = text.strip_prefix("unknown variant ") {
         let (value, known) = rest.split_once(", ")?;

@@ -58,7 +58,7 @@ pub struct ConfigEdit {
 
 /// The keys that lead to a value.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "must be a string or a list of strings")]
 #[schemars(inline)]
 pub enum EditPath {
     /// The keys, separated by dots.
