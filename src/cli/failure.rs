@@ -178,7 +178,7 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::NoFolder(_) => undone(Self::failed(what), "name a folder with --data-dir"),
             DaemonError::TooLong(_) => undone(
                 Self::failed(what),
-                "name a folder with a shorter path with --data-dir",
+                "choose a --data-dir with a shorter path",
             ),
             DaemonError::ClosedFolder(_) => unreachable(
                 "run this as the owner of that folder, or name a folder of your own with --data-dir",

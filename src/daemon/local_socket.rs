@@ -13,7 +13,11 @@ use super::ServeError;
 use super::http::Accept;
 #[cfg(unix)]
 use crate::{
-    access::Peer, config::SOCKET, runtime::sync::Guarded, storage,
+    access::Peer,
+    config::{LONGEST_SOCKET_PATH, SOCKET},
+    daemon_client::DaemonError,
+    runtime::sync::Guarded,
+    storage,
     telemetry::log_throttle::LogThrottle,
 };
 
@@ -33,16 +37,24 @@ pub(super) struct LocalSocket {
 #[cfg(not(unix))]
 pub(super) type LocalSocket = tokio::net::TcpListener;
 
+/// Refuses a data folder whose path is too long for the socket, before anything is written there.
+#[cfg(unix)]
+pub(super) fn check_path(data_dir: &Path) -> Result<(), ServeError> {
+    let path = data_dir.join(SOCKET);
+    if path.as_os_str().len() <= LONGEST_SOCKET_PATH {
+        return Ok(());
+    }
+    let step = "choose a --data-dir with a shorter path";
+    let what = DaemonError::TooLong(path).to_string();
+    Err(ServeError::failed(what, step))
+}
+
 /// Opens the socket in the data folder. We hold the folder's lock, so a socket that is there belongs to a daemon that is gone.
 #[cfg(unix)]
 pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
     let listener = open(data_dir).map_err(|error| {
         let path = data_dir.join(SOCKET);
         let (why, step) = match error.kind() {
-            io::ErrorKind::InvalidInput => (
-                "its path is too long".to_owned(),
-                "name a folder with a shorter path with --data-dir",
-            ),
             io::ErrorKind::PermissionDenied => (
                 storage::in_words(&error),
                 "let your user write to the folder, or name another one with --data-dir",

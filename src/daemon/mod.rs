@@ -215,6 +215,8 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     let accepted = accepted.map(|file| lock_file(file, options.locked.is_some()));
     let lock_file = accepted.transpose()?;
     let data_dir = options.places.data_folder(&settings).to_owned();
+    #[cfg(unix)]
+    local_socket::check_path(&data_dir)?;
     data_folder::prepare(&data_dir).map_err(|error| {
         ServeError::in_folder(
             &format!("the data folder {} cannot be used", data_dir.display()),

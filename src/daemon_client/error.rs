@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::AnswerDeadline;
-use crate::failure::ErrorCode;
+use crate::{config::LONGEST_SOCKET_PATH, failure::ErrorCode};
 
 /// Why a request to the daemon failed.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum DaemonError {
     #[error("your user may not use the daemon of {}", .0.display())]
     OtherUser(PathBuf),
     /// The path of the socket is longer than the system allows.
-    #[error("the path of the data folder is too long for the daemon's socket: {}", .0.display())]
+    #[error("the path of the daemon's socket is longer than {} bytes: {}", LONGEST_SOCKET_PATH, .0.display())]
     TooLong(PathBuf),
     /// It runs and says nothing.
     #[error("the daemon{} did not answer within {seconds} s", pid.map_or(String::new(), |pid| format!(" (process {pid})")))]

@@ -447,7 +447,7 @@ pub(in crate::daemon_client) fn not_opened(socket: &Path, error: &io::Error) -> 
         },
         io::ErrorKind::NotADirectory => DaemonError::NoFolder(folder()),
         // Of the system's names for a path that is too long none gets here: the path is refused before.
-        io::ErrorKind::InvalidInput => DaemonError::TooLong(folder()),
+        io::ErrorKind::InvalidInput => DaemonError::TooLong(socket.to_owned()),
         _ => DaemonError::Unreachable {
             socket: socket.to_owned(),
             reason: in_words(error),
