@@ -111,7 +111,7 @@ impl CodeCommand {
         };
         let step = "name a file with a script, or `-` to read it from stdin";
         file.read("the script")
-            .map_err(|failure| failure.next(step))
+            .map_err(|failure| failure.or_next(step))
     }
 }
 

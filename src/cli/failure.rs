@@ -142,6 +142,14 @@ impl CommandFailure {
         self.next_step = Some(as_step(&step.into()));
         self
     }
+
+    /// The same with this step, if it has none.
+    pub(super) fn or_next(self, step: &str) -> Self {
+        match self.next_step {
+            Some(_) => self,
+            None => self.next(step),
+        }
+    }
 }
 
 /// Says of an error what was not done because of it.

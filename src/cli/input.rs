@@ -50,7 +50,10 @@ fn read_all(input: impl Read, what: &str, place: &str, called: &str) -> Done<Str
         let why = format!("{what} in {place} is larger than 32 MiB");
         return Err(CommandFailure::failed(why));
     }
-    String::from_utf8(bytes).map_err(|_| unreadable(called, &io::ErrorKind::InvalidData.into()))
+    String::from_utf8(bytes).map_err(|_| {
+        let step = format!("convert {place} to UTF-8");
+        unreadable(called, &io::ErrorKind::InvalidData.into()).next(step)
+    })
 }
 
 fn unreadable(called: &str, error: &io::Error) -> CommandFailure {
@@ -72,5 +75,8 @@ mod tests {
         assert_eq!(large, "the text in a is larger than 32 MiB");
         let broken = failure(&mut &b"\xc3"[..]);
         assert_eq!(broken, "a cannot be read: it is not UTF-8 text");
+        let failure = read_all(&b"\xc3"[..], "the text", "a", "a").expect_err("it is no text");
+        let failure = failure.or_next("name a file");
+        assert_eq!(failure.next_step.as_deref(), Some("convert a to UTF-8"));
     }
 }
