@@ -95,10 +95,7 @@ pub async fn why_unheard(
     serve_options: &[String],
     places: &Places,
 ) -> (String, String) {
-    let is_refused = listen.for_this_machine().err();
-    if let Some(refused) =
-        is_refused.filter(|_| !serve_options.iter().any(|one| one == "--insecure"))
-    {
+    if let Some(refused) = listen.refused_with(serve_options) {
         let address = format!("127.0.0.1:{}", listen.port());
         let step = format!("`mcpproxy config set listen {address}`, then `mcpproxy restart`");
         return (refused.what(), step);
