@@ -235,7 +235,10 @@ impl RecordWriter {
                 tracing::info!(target: line::TARGET, %file, "activity log removed: it is disabled");
             }
             Err(error) if error.kind() == ErrorKind::NotFound => (),
-            Err(error) => self.problem(&format!("{file} cannot be removed: {error}")),
+            Err(error) => self.problem(&format!(
+                "{file} cannot be removed: {}",
+                storage::in_words(&error)
+            )),
         }
     }
 
@@ -382,7 +385,10 @@ impl RecordWriter {
                 self.shared.status.lock().set_aside = Some(file);
                 remove_older(&other);
             }
-            Err(error) => self.give_up(&format!("{why}, and it cannot be moved away: {error}")),
+            Err(error) => {
+                let error = storage::in_words(&error);
+                self.give_up(&format!("{why}, and it cannot be moved away: {error}"));
+            }
         }
     }
 }

@@ -436,16 +436,14 @@ impl KeeperTask {
 
 /// Reads the issued tokens of a data folder. If their file cannot be read, there are none: nobody knows which were revoked.
 fn issued_in(data_dir: Option<&Path>) -> IssuedTokens {
-    let read = data_dir.map(IssuedTokens::read);
-    match read {
-        None => IssuedTokens::default(),
-        Some(Ok(issued)) => issued,
-        Some(Err(error)) => {
-            let error = in_words(&error);
-            tracing::error!(%error, "clients with issued tokens are refused: their file is unreadable");
-            IssuedTokens::default()
-        }
-    }
+    let Some(data_dir) = data_dir else {
+        return IssuedTokens::default();
+    };
+    IssuedTokens::read(data_dir).unwrap_or_else(|error| {
+        let file = IssuedTokens::file_in(data_dir);
+        tracing::error!(file = %file.display(), error = %in_words(&error), "clients with issued tokens are refused: their file is unreadable");
+        IssuedTokens::default()
+    })
 }
 
 /// Keeps the former secrets of an entry masked, because a running connection still uses the values that they had when it began.
