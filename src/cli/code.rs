@@ -1,16 +1,17 @@
 //! `mcpproxy code`: has the daemon run a script, with the limits and checks that a script of an agent has.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    CommandFailure, Done, Location, OrUndone, Output, connection, input::Input, mistake, output,
-    progress,
+    CommandFailure, Done, Location, OrUndone, Output, connection,
+    input::{Input, JsonOption},
+    mistake, output, progress,
 };
-use crate::{config::json_mistake, daemon_client};
+use crate::daemon_client;
 
 /// Run a JavaScript file that calls tools
 ///
@@ -21,7 +22,7 @@ pub(super) struct CodeCommand {
     /// The script; - reads it from stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// JSON that the script gets as `input`; @FILE reads a file
+    /// JSON for `input`; @FILE reads a file, - reads stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     /// Time limit in milliseconds, calls included
@@ -115,26 +116,15 @@ impl CodeCommand {
     }
 }
 
-/// Reads `--input`, kept as it is written.
 fn read_input(given: &str) -> Done<Box<RawValue>> {
-    let text = match given.strip_prefix('@') {
-        Some(path) => {
-            let file = Input::File {
-                path: Path::new(path),
-                called: format!("the input {path:?}"),
-            };
-            let step = "name a file with JSON, or give the JSON itself";
-            file.read("the input")
-                .map_err(|failure| failure.next(step))?
-        }
-        None => given.to_owned(),
+    let input = JsonOption {
+        option: "--input",
+        what: "the input",
+        is_plural: false,
+        example: "give JSON, in single quotes for the shell: --input '{\"text\":\"hello\"}'",
+        given,
     };
-    let text = text.trim();
-    RawValue::from_string(text.to_owned()).map_err(|error| {
-        let why = json_mistake(text, &error);
-        CommandFailure::usage(format!("the input is not JSON: {why}"))
-            .next("give JSON, in single quotes for the shell: --input '{\"text\":\"hello\"}'")
-    })
+    input.read()
 }
 
 fn show(body: &[u8], out: Output) -> Done {

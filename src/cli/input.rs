@@ -1,4 +1,4 @@
-//! Reads a whole text from stdin or a file.
+//! Reads a whole text from stdin or a file, and the JSON that an option gives.
 
 use std::{
     fs::File,
@@ -6,8 +6,10 @@ use std::{
     path::Path,
 };
 
-use super::{CommandFailure, Done};
-use crate::storage;
+use serde_json::value::RawValue;
+
+use super::{CommandFailure, Done, typed::shell_word};
+use crate::{config::json_mistake, storage};
 
 /// Limit: what the daemon accepts as one request.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -39,6 +41,61 @@ impl Input<'_> {
                 read_all(file, what, &path.display().to_string(), called)
             }
         }
+    }
+}
+
+/// JSON on the command line: itself, `@FILE`, or `-` for stdin.
+pub(super) struct JsonOption<'a> {
+    /// Such as `--args`.
+    pub(super) option: &'a str,
+    /// Such as `the arguments`.
+    pub(super) what: &'a str,
+    pub(super) is_plural: bool,
+    /// The step where JSON that stands on the command line is wrong.
+    pub(super) example: &'a str,
+    pub(super) given: &'a str,
+}
+
+impl JsonOption<'_> {
+    /// Reads the JSON, kept as it is written.
+    pub(super) fn read(&self) -> Done<Box<RawValue>> {
+        let text = match self.file() {
+            Some(path) => {
+                let file = Input::File {
+                    path: Path::new(path),
+                    called: path.to_owned(),
+                };
+                let option = self.option;
+                let step = format!(
+                    "name a JSON file with `{option} @FILE`, or use `{option} -` and give JSON on stdin"
+                );
+                file.read(self.what).map_err(|failure| failure.next(step))?
+            }
+            None if self.given == "-" => Input::Stdin.read(self.what)?,
+            None => self.given.to_owned(),
+        };
+        let text = text.trim();
+        RawValue::from_string(text.to_owned())
+            .map_err(|error| self.mistake(&format!("not JSON: {}", json_mistake(text, &error))))
+    }
+
+    /// The failure for JSON that is none, or is not the wanted one.
+    pub(super) fn mistake(&self, why: &str) -> CommandFailure {
+        if let Some(file) = self.file() {
+            let what = format!("{file} is {why}");
+            return CommandFailure::usage(what).next(format!("correct {file}"));
+        }
+        let is = if self.is_plural { "are" } else { "is" };
+        let failure = CommandFailure::usage(format!("{} {is} {why}", self.what));
+        if Path::new(self.given).is_file() {
+            let file = shell_word(&format!("@{}", self.given));
+            return failure.next(format!("write `{} {file}`", self.option));
+        }
+        failure.next(self.example)
+    }
+
+    fn file(&self) -> Option<&str> {
+        self.given.strip_prefix('@')
     }
 }
 

@@ -167,9 +167,12 @@ impl Mistake<'_> {
         failure(what, self.example())
     }
 
-    /// An option without a value, or with one that is not among its values.
+    /// An option without a value, an empty argument, or a value that is not among those of its option.
     fn unknown_value(&self) -> Option<CommandFailure> {
         let (argument, value) = (self.argument()?, self.text(ContextKind::InvalidValue)?);
+        if value.is_empty() && !argument.starts_with('-') {
+            return Some(failure(EMPTY, self.example()));
+        }
         if value.is_empty() {
             let option = self.text(ContextKind::InvalidArg)?.replace(['<', '>'], "");
             let what = format!("{argument} has no value");
@@ -224,6 +227,8 @@ impl Mistake<'_> {
 /// The step for a command, a link or a URL in place of a server's name.
 pub(super) const AS_JSON: &str =
     "`mcpproxy upstream add --json 'TEXT'` reads a command, a link or a URL";
+
+const EMPTY: &str = "an argument is empty";
 
 const WHOLE_NUMBER: &str = "write a whole number";
 
@@ -282,7 +287,7 @@ pub(super) fn empty_name() -> Option<CommandFailure> {
     }
     let (_, command) = command_line();
     let example = help::example(&command).unwrap_or_default();
-    Some(CommandFailure::usage("an argument is empty").next(format!("for example: `{example}`")))
+    Some(failure(EMPTY, format!("for example: `{example}`")))
 }
 
 /// The words of the command of this process without its arguments, and the command.
@@ -396,6 +401,7 @@ mod tests {
                 "--listen has no value",
                 "write `--listen ADDR`",
             ),
+            ("code ", "an argument is empty", ""),
             (
                 "upstream logs a -q -v",
                 "--quiet cannot be used with --verbose",

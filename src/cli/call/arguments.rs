@@ -1,6 +1,6 @@
 //! The arguments of a tool call: read from the command line, and turned into the JSON that the tool's schema wants.
 
-use std::{path::Path, slice};
+use std::slice;
 
 use serde::{Serialize, Serializer};
 use serde_json::{
@@ -8,8 +8,8 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::super::{CommandFailure, Done, input::Input};
-use crate::{config::json_mistake, wire::Raw};
+use super::super::{CommandFailure, Done, input::JsonOption};
+use crate::wire::Raw;
 
 pub(super) const EXAMPLE: &str = "for example: `mcpproxy call demo:echo text=hello`";
 
@@ -152,33 +152,18 @@ fn is_meant_as_text(declared: &Value, value: &Value) -> bool {
 
 /// Reads an object, whose text is kept as it is written: the argument itself, `@FILE`, or `-` for stdin.
 fn object(given: &str) -> Done<Box<RawValue>> {
-    let text = if given == "-" {
-        Input::Stdin.read("the arguments")?
-    } else if let Some(path) = given.strip_prefix('@') {
-        let step = "name a JSON file with `--args @FILE`, or use `--args -` and give JSON on stdin";
-        let file = Input::File {
-            path: Path::new(path),
-            called: path.to_owned(),
-        };
-        file.read("the arguments")
-            .map_err(|failure| failure.next(step))?
-    } else {
-        given.to_owned()
+    let option = JsonOption {
+        option: "--args",
+        what: "the arguments",
+        is_plural: true,
+        example: "give a JSON object in single quotes, such as '{\"text\": \"hello\"}', or text=hello",
+        given,
     };
-    let usage = |complaint: String| {
-        CommandFailure::usage(complaint).next(
-            "give a JSON object in single quotes, such as '{\"text\": \"hello\"}', or text=hello",
-        )
-    };
-    let text = text.trim();
-    let args = RawValue::from_string(text.to_owned()).map_err(|error| {
-        let why = json_mistake(text, &error);
-        usage(format!("the arguments are not JSON: {why}"))
-    })?;
+    let args = option.read()?;
     if !args.get().starts_with('{') {
-        return Err(usage("the arguments are not a JSON object".to_owned()));
+        return Err(option.mistake("not a JSON object"));
     }
-    let repeated = Raw::parse_str(text).ok();
+    let repeated = Raw::parse_str(args.get()).ok();
     match repeated.and_then(|args| args.repeated_key()) {
         Some(key) => Err(given_twice(&key)),
         None => Ok(args),
