@@ -88,6 +88,9 @@ pub enum LinkError {
     /// The upstream answered, but not with a message of the protocol, or with one that is too large.
     #[error("unusable answer: {0}")]
     Broken(String),
+    /// The server is the wanted one, and names no usable address for messages. Nothing was sent.
+    #[error("{0}")]
+    OddEndpoint(String),
     /// So many MiB came in one line that has no end: the connection is given up.
     #[error("it sent {0} MiB without a line end")]
     Endless(usize),
@@ -153,7 +156,7 @@ impl LinkError {
             Self::NoHost(_) => "its host was not found".to_owned(),
             Self::Tls(_) => "no secure connection".to_owned(),
             Self::Lost(_) => "connection lost".to_owned(),
-            Self::Broken(_) | Self::Endless(_) => {
+            Self::Broken(_) | Self::OddEndpoint(_) | Self::Endless(_) => {
                 "it did not answer as an MCP server does".to_owned()
             }
             Self::SessionRenewed => "its session had expired".to_owned(),

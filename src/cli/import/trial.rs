@@ -45,14 +45,15 @@ pub(super) async fn try_chosen(
             Some(NextStep::FixEntry { key: Some(key), .. }) if *key == *"command" => {
                 again("install it, or give the program's full path after `--`")
             }
-            Some(NextStep::FixEntry { key: Some(key), .. }) if *key == *"url" => {
-                again("check its URL and that the server is running")
-            }
             Some(NextStep::FixEntry { how: Some(how), .. } | NextStep::Act { how, .. }) => {
-                again(&how)
+                again(&how.replace("`url`", "URL"))
             }
+            Some(NextStep::FindType) => {
+                again("check the path of its URL: most end in /mcp or /sse")
+            }
+            Some(NextStep::Wait) => again("wait a minute"),
             _ if is_program => again("run the command by hand to see what it does"),
-            _ => again("check that the URL is right and the server is running"),
+            _ => again("check its URL"),
         };
         let reason = tried.reason.unwrap_or_default();
         let failure = CommandFailure::failed(reason).undone(&format!("{name} was not added"));

@@ -131,6 +131,7 @@ impl Withdrawal {
             LinkError::Lost(_)
             | LinkError::NotHttp
             | LinkError::Broken(_)
+            | LinkError::OddEndpoint(_)
             | LinkError::Endless(_) => (),
         }
     }

@@ -7,8 +7,8 @@ use url::{Position, Url};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadAddress {
     /// It is none.
-    #[error("the server names no usable address to post to")]
-    Unusable,
+    #[error("its event \"endpoint\" names {0:?}, which is not an HTTP address")]
+    Unusable(String),
     /// Headers with credentials go to every address, so only the configured server may get them.
     #[error("the server wants messages sent to another origin ({0}); mcpproxy refuses")]
     Foreign(String),
@@ -16,19 +16,19 @@ pub(super) enum BadAddress {
 
 /// Where `reference`, as it stands in an `endpoint` event, leads from the address of the stream (RFC 3986, section 5).
 pub(super) fn resolve(stream: &Uri, reference: &str) -> Result<Uri, BadAddress> {
-    let base = Url::parse(&stream.to_string()).map_err(|_| BadAddress::Unusable)?;
-    let named = base
-        .join(reference.trim())
-        .map_err(|_| BadAddress::Unusable)?;
+    let reference = reference.trim();
+    let unusable = || BadAddress::Unusable(reference.to_owned());
+    let base = Url::parse(&stream.to_string()).map_err(|_| unusable())?;
+    let named = base.join(reference).map_err(|_| unusable())?;
     if named.origin() != base.origin() {
         let is_usable = matches!(named.scheme(), "http" | "https");
         let origin = is_usable.then(|| named.origin().ascii_serialization());
-        return Err(origin.map_or(BadAddress::Unusable, BadAddress::Foreign));
+        return Err(origin.map_or_else(unusable, BadAddress::Foreign));
     }
     let mut parts = stream.clone().into_parts();
     let target = PathAndQuery::try_from(&named[Position::BeforePath..Position::AfterQuery]);
-    parts.path_and_query = Some(target.map_err(|_| BadAddress::Unusable)?);
-    Uri::from_parts(parts).map_err(|_| BadAddress::Unusable)
+    parts.path_and_query = Some(target.map_err(|_| unusable())?);
+    Uri::from_parts(parts).map_err(|_| unusable())
 }
 
 #[cfg(test)]
@@ -99,7 +99,8 @@ mod tests {
     fn what_is_no_address_is_refused() {
         for reference in ["javascript:x", "mailto:a@b", "http://", "//"] {
             let outcome = at("http://a/sse", reference);
-            assert_eq!(outcome, Err(BadAddress::Unusable), "{reference:?}");
+            let unusable = BadAddress::Unusable(reference.to_owned());
+            assert_eq!(outcome, Err(unusable), "{reference:?}");
         }
     }
 }

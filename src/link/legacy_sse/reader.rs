@@ -48,8 +48,8 @@ pub(super) async fn open(client: &HttpClient, uri: &Uri) -> Result<(Events, Uri)
                 End::Cut(_) => LinkError::Lost(NO_ADDRESS.to_owned()),
                 End::TooLarge => LinkError::Broken(TOO_LARGE.to_owned()),
             })?;
-            if let Some(address) = named_address(uri, &event) {
-                return Ok((events, address.map_err(LinkError::Broken)?));
+            if let Some(address) = named_address(client, uri, &event) {
+                return Ok((events, address.map_err(LinkError::OddEndpoint)?));
             }
         }
     };
@@ -64,12 +64,13 @@ pub(super) async fn open(client: &HttpClient, uri: &Uri) -> Result<(Events, Uri)
 const NO_ADDRESS: &str = "the stream ended before it named an address to post to";
 
 /// The address in an `endpoint` event.
-fn named_address(stream: &Uri, event: &Event) -> Option<Result<Uri, String>> {
+fn named_address(client: &HttpClient, stream: &Uri, event: &Event) -> Option<Result<Uri, String>> {
     if event.name.as_deref() != Some(b"endpoint") {
         return None;
     }
     let reference = String::from_utf8_lossy(&event.data);
-    Some(address::resolve(stream, &reference).map_err(|error| error.to_string()))
+    let address = address::resolve(stream, &reference);
+    Some(address.map_err(|error| client.excerpt(error.to_string().as_bytes())))
 }
 
 /// The task that sorts what comes. The link is over when it ends, in whatever way.
@@ -125,7 +126,7 @@ impl StreamReader {
                             self.events.note_beside(&event.data);
                         }
                     }
-                    Ok(event) => match named_address(&self.shared.uri, &event) {
+                    Ok(event) => match named_address(&self.shared.client, &self.shared.uri, &event) {
                         Some(Ok(address)) => self.shared.address.store(Arc::new(address)),
                         Some(Err(why)) => return why,
                         // Other kinds of events are not ours.

@@ -146,7 +146,7 @@ impl Upstream {
                 },
                 MAY_HAVE_RUN.to_owned(),
             ),
-            LinkError::NotHttp | LinkError::Endless(_) => (
+            LinkError::NotHttp | LinkError::OddEndpoint(_) | LinkError::Endless(_) => (
                 ErrorCode::BadUpstreamAnswer,
                 format!("the server {name:?} cannot be used: {error}"),
                 MAY_HAVE_RUN.to_owned(),

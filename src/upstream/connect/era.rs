@@ -95,6 +95,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
             | LinkError::NoProxy(_)
             | LinkError::Tls(_)
             | LinkError::Lost(_)
+            | LinkError::OddEndpoint(_)
             | LinkError::Endless(_)
             | LinkError::NotHttp
             | LinkError::SessionLost(_)

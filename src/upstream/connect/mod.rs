@@ -157,7 +157,7 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
     };
     let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
         outside: error.outside().into(),
-        ..ConnectError::plain(&error.to_string(), lists_step(entry))
+        ..ConnectError::plain(&error.to_string(), faulty_step(entry))
     })?;
     Ok(Open {
         link,
@@ -194,19 +194,27 @@ struct Ready {
     opened: Opened,
 }
 
-/// Where the operator looks first when there is no connection.
-pub(in crate::upstream) fn logs_step(entry: &ServerEntry) -> NextStep {
+/// Where the operator looks first when nothing answers.
+fn silent_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
         Transport::Stdio(_) => NextStep::ReadLog,
         Transport::Remote(_) => NextStep::fix_key("url", "start that server, or correct its `url`"),
     }
 }
 
-/// What the operator can do about lists of a server that is connected and could not be read.
-pub(in crate::upstream) fn lists_step(entry: &ServerEntry) -> NextStep {
+/// What the operator can do about a server whose answer is against the protocol.
+pub(in crate::upstream) fn faulty_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
         Transport::Stdio(_) => NextStep::ReadLog,
         Transport::Remote(_) => NextStep::act("report this to the server's authors"),
+    }
+}
+
+/// What the operator can do about a server that answers and refuses.
+fn refused_step(entry: &ServerEntry) -> NextStep {
+    match entry.transport {
+        Transport::Stdio(_) => NextStep::ReadLog,
+        Transport::Remote(_) => NextStep::act("read the log on its host, or tell its operator"),
     }
 }
 
@@ -225,9 +233,6 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             ),
             _ => NextStep::FindType,
         },
-        LinkError::Status { status: 500.., .. } | LinkError::SessionLost(_) => {
-            NextStep::act("read the log on its host, or tell its operator")
-        }
         LinkError::Lost(_) if matches!(entry.transport, Transport::Remote(_)) => {
             NextStep::fix_key("url", "read that server's log, or correct its `url`")
         }
@@ -261,7 +266,14 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             "url",
             "correct the port in its `url`, or write https:// if it speaks TLS",
         ),
-        _ => logs_step(entry),
+        LinkError::OddEndpoint(_) => faulty_step(entry),
+        LinkError::Status { .. }
+        | LinkError::SessionLost(_)
+        | LinkError::SessionRenewed
+        | LinkError::HeaderMismatch(_) => refused_step(entry),
+        LinkError::NotDelivered(_) | LinkError::Lost(_) | LinkError::Broken(_) => {
+            silent_step(entry)
+        }
     }
 }
 
@@ -270,7 +282,9 @@ impl ConnectError {
     pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
         let step = match error {
             OpenError::Link(error) => step(entry, error),
-            _ => logs_step(entry),
+            OpenError::Refused { .. } => refused_step(entry),
+            OpenError::Unusable => faulty_step(entry),
+            OpenError::Exited(_) => silent_step(entry),
         };
         Self {
             outside: error.outside().into(),
@@ -284,7 +298,7 @@ impl ConnectError {
     pub(in crate::upstream) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
         let step = match error {
             ProbeError::Foreign { .. } => NextStep::act("update mcpproxy or the server"),
-            ProbeError::Refused { .. } => logs_step(entry),
+            ProbeError::Refused { .. } => refused_step(entry),
             ProbeError::Link(error) => {
                 return Self::of_handshake(entry, &OpenError::Link(error.clone()));
             }
@@ -292,6 +306,39 @@ impl ConnectError {
         Self {
             outside: error.outside().into(),
             ..Self::plain(&error.to_string(), step)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{self, Surroundings};
+
+    #[test]
+    fn only_where_nothing_answers_the_step_is_to_start_the_server() {
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("/"),
+        };
+        let text = r#"{"mcpServers": {"s": {"url": "http://127.0.0.1:9/mcp"}}}"#;
+        let settings = config::parse(text, &surroundings).expect("a configuration");
+        let name = ServerName::parse("s").expect("a name");
+        let (empty, code) = (String::new, 0);
+        let message = empty();
+        for (error, is_start) in [
+            (OpenError::Link(LinkError::NotDelivered(empty())), true),
+            (OpenError::Link(LinkError::OddEndpoint(empty())), false),
+            (OpenError::Link(LinkError::Broken(empty())), false),
+            (OpenError::Link(LinkError::HeaderMismatch(empty())), false),
+            (OpenError::Refused { code, message }, false),
+            (OpenError::Unusable, false),
+        ] {
+            let failed = ConnectError::of_handshake(&settings.servers[&name], &error);
+            let step = failed.step.at_terminal("s");
+            assert_eq!(step.contains("start that server"), is_start, "{step}");
         }
     }
 }

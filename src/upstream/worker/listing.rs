@@ -123,7 +123,7 @@ impl Worker {
         known: Option<&ServerCatalog>,
     ) -> Listing {
         let known = known.map(|known| &known.listing);
-        let (listing, failed) = lists.or_known(known, connect::lists_step(&self.entry));
+        let (listing, failed) = lists.or_known(known, connect::faulty_step(&self.entry));
         let secrets = self.shared.secrets_of(&self.entry);
         let failed = failed.map(|error| error.without(&secrets));
         self.set_status(|status| {

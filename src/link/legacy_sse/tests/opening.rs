@@ -47,7 +47,7 @@ async fn what_is_no_stream_is_told() {
     let foreign = || open_events(["event: endpoint\ndata: http://evil.example/x\n\n".to_owned()]);
     check(foreign, &["another origin", "(http://evil.example)"]).await;
     let useless = || open_events(["event: endpoint\ndata: javascript:x\n\n".to_owned()]);
-    check(useless, &["no usable address"]).await;
+    check(useless, &["its event \"endpoint\" names \"javascript:x\""]).await;
 }
 
 #[tokio::test]
