@@ -282,6 +282,10 @@ impl LoginState {
         let exchanged = session
             .handle_callback_with_issuer(&code, &prepared.state, callback.issuer.as_deref())
             .await;
+        if let Some(why) = prepared.http.token_fault() {
+            let why = self.error(&format!("the authorization server {why}"));
+            return Err(LoginError::BadAnswer(why.to_string()));
+        }
         let token = match exchanged {
             Ok(token) => token,
             Err(error) => {

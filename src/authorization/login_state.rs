@@ -354,7 +354,8 @@ pub(super) fn given_up() -> LoginError {
 
 /// The failure for an answer that is of no use.
 pub(super) fn no_token() -> LoginError {
-    LoginError::Failed("its answer contains no bearer token".to_owned())
+    let why = "the authorization server issued no token that a header can carry";
+    LoginError::BadAnswer(why.to_owned())
 }
 
 #[cfg(test)]

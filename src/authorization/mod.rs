@@ -44,6 +44,9 @@ pub enum LoginError {
     /// The authorization server registers nobody: a client has to be registered there by hand.
     #[error("{0}")]
     NotRegistered(String),
+    /// The authorization server's answer is against the protocol: trying again does not help.
+    #[error("{0}")]
+    BadAnswer(String),
     /// Nothing says where to log in, or what says so may not be used.
     #[error("{0}")]
     NoPlace(String),

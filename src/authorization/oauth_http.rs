@@ -47,6 +47,7 @@ struct ServerAnswers {
     /// Whose fault it is, where it is down.
     down: Option<&'static str>,
     refusal: Option<TokenRefusal>,
+    token_fault: Option<String>,
     secret_ends: Option<u64>,
     /// How many authorization servers the server names, where it says which.
     named_servers: Option<usize>,
@@ -96,7 +97,12 @@ impl OAuthHttp {
         self.heard.lock().fault.clone()
     }
 
-    /// The same, if the server or its authorization server is down or out of reach.
+    /// Why the last answer with tokens cannot be used, though it refuses nothing.
+    pub(super) fn token_fault(&self) -> Option<String> {
+        self.heard.lock().token_fault.clone()
+    }
+
+    /// The same as the fault, if the server or its authorization server is down or out of reach.
     pub(super) fn outage(&self) -> Option<String> {
         let heard = self.heard.lock();
         Some(format!("{} {}", heard.down?, heard.fault.as_ref()?))
@@ -161,6 +167,9 @@ impl OAuthHttp {
         })?;
         self.heard.lock().down = response.status().is_server_error().then_some(whose);
         self.take_answer(&mut response);
+        if is_form {
+            self.heard.lock().token_fault = token_fault(&response);
+        }
         Ok(response)
     }
 
@@ -231,6 +240,24 @@ impl OAuthHttp {
 impl OAuthHttpClient for OAuthHttp {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move { Ok(self.request(request.request).await?) })
+    }
+}
+
+/// What is wrong with an answer that should hold tokens (RFC 6749, 5.1).
+fn token_fault(response: &Response<Vec<u8>>) -> Option<String> {
+    let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
+    if !response.status().is_success() || body.get("error").is_some() {
+        return None;
+    }
+    let lacks = |name: &str| Some(format!("sent an answer without `{name}`"));
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    match (text("access_token").unwrap_or_default(), text("token_type")) {
+        ("", _) => lacks("access_token"),
+        (_, None) => lacks("token_type"),
+        (_, Some(kind)) if kind.eq_ignore_ascii_case("bearer") => None,
+        (_, Some(kind)) => Some(format!(
+            "issued a token of the type {kind:?}, not \"bearer\""
+        )),
     }
 }
 
@@ -332,6 +359,35 @@ mod tests {
         check(400, r#"{"error":"temporarily_unavailable"}"#, None);
         check(400, "<html>", None);
         check(200, r#"{"access_token":"t"}"#, None);
+    }
+
+    #[test]
+    fn an_answer_without_a_usable_token_is_told() {
+        for (status, body, fault) in [
+            (200, r#"{"access_token":"t","token_type":"Bearer"}"#, None),
+            (
+                200,
+                r#"{"token_type":"Bearer"}"#,
+                Some("sent an answer without `access_token`"),
+            ),
+            (200, "<html>", Some("sent an answer without `access_token`")),
+            (
+                200,
+                r#"{"access_token":"t"}"#,
+                Some("sent an answer without `token_type`"),
+            ),
+            (
+                200,
+                r#"{"access_token":"t","token_type":"mac"}"#,
+                Some(r#"issued a token of the type "mac", not "bearer""#),
+            ),
+            (200, r#"{"error":"expired"}"#, None),
+            (503, "", None),
+        ] {
+            let mut response = Response::new(body.as_bytes().to_vec());
+            *response.status_mut() = http::StatusCode::from_u16(status).expect("a status");
+            assert_eq!(token_fault(&response).as_deref(), fault, "{body}");
+        }
     }
 
     #[test]

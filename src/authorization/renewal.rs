@@ -215,9 +215,8 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
             Renewed::Refused
         }
         (Err(error), None) => {
-            let why = http
-                .fault()
-                .unwrap_or_else(|| format!("sent an unusable answer: {error}"));
+            let fault = http.token_fault().or_else(|| http.fault());
+            let why = fault.unwrap_or_else(|| format!("sent an unusable answer: {error}"));
             failed(state, &grant, &why)
         }
     }

@@ -149,6 +149,10 @@ impl Management {
                 let hint = "Register a client there by hand, set `oauth.client_id` in its entry, then log in.";
                 (ErrorCode::LoginRequired, hint, NextStep::act(step))
             }
+            LoginError::BadAnswer(_) => {
+                let hint = "Report this to the server's operator.";
+                (ErrorCode::LoginRequired, hint, NextStep::act(hint))
+            }
             LoginError::NoPlace(_) => {
                 let step = format!(
                     "if it needs a key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`"
