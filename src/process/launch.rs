@@ -4,7 +4,9 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     env,
     ffi::{OsStr, OsString},
-    fmt, io,
+    fmt,
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -118,6 +120,20 @@ pub enum SpawnError {
         /// The folder as configured.
         cwd: PathBuf,
     },
+    /// It is a script whose interpreter is not there.
+    #[error("{file:?} cannot be run: its first line names {interpreter:?}, which does not exist")]
+    NoInterpreter {
+        /// The path, made whole.
+        file: PathBuf,
+        /// What stands behind the `#!`.
+        interpreter: String,
+    },
+    /// The system knows no way to run it.
+    #[error("{file:?} is neither a program for this machine nor a script with a #! line")]
+    NotAProgram {
+        /// The path, made whole.
+        file: PathBuf,
+    },
     /// The program is there and did not start.
     #[error("the system refused to run {command:?}: {}", storage::in_words(source))]
     Refused {
@@ -184,7 +200,9 @@ impl SpawnError {
             Self::NoContainerRuntime => "it needs Docker or Podman",
             Self::NotExecutable { .. } => "its command is not executable",
             Self::NoFolder { .. } => "the folder to start it in does not exist",
-            Self::Refused { .. } => "the system refused to run its command",
+            Self::NoInterpreter { .. } | Self::NotAProgram { .. } | Self::Refused { .. } => {
+                "the system refused to run its command"
+            }
         }
     }
 
@@ -221,6 +239,10 @@ impl SpawnError {
             }
             Self::NoFolder { .. } => {
                 return NextStep::fix_key("cwd", "create the folder, or correct `cwd`");
+            }
+            Self::NoInterpreter { .. } => "correct its first line",
+            Self::NotAProgram { .. } => {
+                "add that line if it is a script, or put its interpreter into `command`"
             }
             Self::Refused { .. } => "check that the file is a program for this machine",
         };
@@ -286,13 +308,43 @@ impl Launch {
     }
 
     /// The error for a program that was found and did not start.
-    pub(super) fn refused(&self, source: io::Error) -> SpawnError {
-        SpawnError::Refused {
-            command: self.command.clone(),
-            source,
+    pub(super) fn refused(&self, base: &BaseEnvironment, source: io::Error) -> SpawnError {
+        let command = self.command.clone();
+        let Ok(file) = self.resolve(base) else {
+            return SpawnError::Refused { command, source };
+        };
+        if source.raw_os_error() == Some(UNKNOWN_FORMAT) {
+            return SpawnError::NotAProgram { file };
+        }
+        // The system says the same of a file that is not there and of an interpreter.
+        let interpreter = interpreter_of(&file);
+        match interpreter.filter(|_| source.kind() == io::ErrorKind::NotFound) {
+            Some(interpreter) => SpawnError::NoInterpreter { file, interpreter },
+            None => SpawnError::Refused { command, source },
         }
     }
 }
+
+/// The interpreter that the first line of a script names.
+fn interpreter_of(file: &Path) -> Option<String> {
+    let mut begin = Vec::new();
+    let file = File::open(file).ok()?;
+    file.take(LONGEST_FIRST_LINE).read_to_end(&mut begin).ok()?;
+    let line = begin
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let line = String::from_utf8_lossy(line);
+    let blanks = [' ', '\t'];
+    let interpreter = line.trim_matches(blanks).split(blanks).next()?;
+    Some(interpreter.to_owned())
+}
+
+/// `ENOEXEC`; on Windows `ERROR_BAD_EXE_FORMAT`.
+const UNKNOWN_FORMAT: i32 = if cfg!(unix) { 8 } else { 193 };
+
+/// What the system reads of a script.
+const LONGEST_FIRST_LINE: u64 = 256;
 
 /// The file that a command names, for a child with this folder and this environment.
 fn locate(

@@ -154,7 +154,7 @@ pub fn spawn(
         Ok(group) => group,
         Err(source) => {
             entry.clear();
-            return Err(launch.refused(source));
+            return Err(launch.refused(base_env, source));
         }
     };
     let pid = group.pid();

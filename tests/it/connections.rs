@@ -246,6 +246,8 @@ async fn exit_codes_are_shown_whichever_way_the_end_is_noticed() {
 #[cfg(unix)]
 #[tokio::test]
 async fn commands_that_cannot_be_started_are_explained_in_short() {
+    use std::os::unix::fs::PermissionsExt;
+
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("server.py");
     std::fs::write(&file, "print('hello')").expect("writable");
@@ -262,6 +264,13 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
     check("no-such-program", "not found on PATH", "full path").await;
     let missing = format!("{file}.gone");
     check(&missing, "no program at", "correct the path").await;
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(file, executable).expect("writable");
+    let reason = "is neither a program for this machine nor a script";
+    check(file, reason, "interpreter into `command`").await;
+    std::fs::write(file, "#!/no/such/interp -x\n").expect("writable");
+    let reason = "names \"/no/such/interp\", which does not exist";
+    check(file, reason, "correct its first line").await;
 }
 
 #[tokio::test]
