@@ -170,7 +170,7 @@ impl LoginState {
         }
         let issuer = self.error(&issuer(metadata));
         Err(LoginError::NoPlace(format!(
-            "the authorization server {issuer} lacks PKCE with S256 (`code_challenge_methods_supported`), so a login could be stolen"
+            "the authorization server {issuer} does not list S256 in `code_challenge_methods_supported` (PKCE), so a login could be stolen"
         )))
     }
 

@@ -155,9 +155,9 @@ impl Management {
             }
             LoginError::NoPlace(_) => {
                 let step = format!(
-                    "if it needs a key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`"
+                    "if {name} also accepts an API key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`"
                 );
-                let hint = "If it needs a key, store it as a secret, and refer to that in `headers.Authorization` of its entry.";
+                let hint = "If it also accepts an API key, store it as a secret, and refer to that in `headers.Authorization` of its entry.";
                 (ErrorCode::LoginRequired, hint, NextStep::act(step))
             }
         };

@@ -91,9 +91,9 @@ async fn what_is_missing_or_wrong_is_said() {
     }
     for [member, value, said] in rows(
         r#"
-        code_challenge_methods_supported | null | lacks PKCE with S256
-        code_challenge_methods_supported | [] | lacks PKCE with S256
-        code_challenge_methods_supported | ["plain"] | lacks PKCE with S256
+        code_challenge_methods_supported | null | does not list S256
+        code_challenge_methods_supported | [] | does not list S256
+        code_challenge_methods_supported | ["plain"] | does not list S256
         registration_endpoint | "http://169.254.169.254/register" | neither https
         registration_endpoint | "https://169.254.169.254/register" | is private
         authorization_endpoint | "javascript:alert(1)" | neither https
