@@ -81,7 +81,7 @@ impl InstallService {
     }
 
     fn definition(&self, files: &Files) -> Done<(ServiceFile, ServiceDefinition)> {
-        let file = ServiceFile::of(&self.manager)?;
+        let file = ServiceFile::to_write(&self.manager)?;
         let definition = ServiceDefinition::new(files, &self.options)?;
         // A service has variables of its own, so none is missing here.
         let variables = config::process_environment();
@@ -152,8 +152,8 @@ impl InstallService {
         let state = ServiceState::ask(kind).await;
         if let Some(reason) = &state.unknown {
             let all = Step::begin(kind, &report.file, self.wanted_start());
-            let what = format!("no service manager here ({reason})");
-            let step = format!("in a session that has one: `{}`", typed(&all));
+            let what = format!("{} cannot be reached ({reason})", kind.name());
+            let step = format!("in a login session: `{}`", typed(&all));
             let left = format!("not enabled: {what}; {step}");
             report.next_steps.push(left);
             report.unmanaged = Some(CommandFailure::failed(what).next(step));
@@ -210,7 +210,7 @@ pub(in crate::cli) async fn install(files: &Files) -> Done<InstallReport> {
         no_start: false,
         manager: ServiceChoice { manager: None },
     };
-    if let Err(failure) = ServiceFile::of(&usual.manager) {
+    if let Err(failure) = ServiceFile::to_write(&usual.manager) {
         return Ok(InstallReport {
             next_steps: vec![failure.in_words()],
             unmanaged: Some(failure),

@@ -97,11 +97,20 @@ enum Found {
 }
 
 impl ServiceFile {
+    /// The file to write, which only a service manager reads.
+    fn to_write(choice: &ServiceChoice) -> Done<Self> {
+        if choice.manager.or_else(places::present).is_none() {
+            let what = "neither systemd nor launchd is on this machine";
+            let step = "have its service manager run `mcpproxy serve`";
+            return Err(CommandFailure::failed(what).next(step));
+        }
+        Self::of(choice)
+    }
+
+    /// The file, also where its service manager cannot be found.
     fn of(choice: &ServiceChoice) -> Done<Self> {
-        let kind = choice.manager.or_else(places::present).ok_or_else(|| {
-            CommandFailure::failed("neither systemd nor launchd is on this machine")
-                .next("have its service manager run `mcpproxy serve`")
-        })?;
+        let kind = choice.manager.or_else(places::present);
+        let kind = kind.unwrap_or(ServiceKind::Systemd);
         let path = places::file(kind).map_err(CommandFailure::failed)?;
         Ok(Self { kind, path })
     }

@@ -16,6 +16,15 @@ pub(super) enum ServiceKind {
     Launchd,
 }
 
+impl ServiceKind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Systemd => "systemd",
+            Self::Launchd => "launchd",
+        }
+    }
+}
+
 /// The service manager of this machine, if there is one.
 pub(super) fn present() -> Option<ServiceKind> {
     let path = env::var_os("PATH").unwrap_or_default();

@@ -6,7 +6,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    CommandLine, Found, ServiceChoice, ServiceDefinition, ServiceFile, ServiceState, install,
+    CommandLine, Found, ServiceChoice, ServiceDefinition, ServiceFile, ServiceKind, ServiceState,
+    install,
 };
 use crate::cli::{Done, Location, Output, daemon_options::DaemonOptions, output};
 
@@ -61,7 +62,7 @@ impl ServiceStatus {
         if out.is_json() {
             return output::print_value(&report);
         }
-        print(report, out)
+        print(report, file.kind, out)
     }
 }
 
@@ -117,7 +118,7 @@ fn differences(installed: &str, wanted: &str) -> Vec<String> {
     differences
 }
 
-fn print(report: ServiceReport, out: Output) -> Done {
+fn print(report: ServiceReport, kind: ServiceKind, out: Output) -> Done {
     let either = |is_so, [yes, no]: [&str; 2]| if is_so { yes } else { no }.to_owned();
     let state = report.state.state.unwrap_or_else(|| "not known".to_owned());
     let pid = report.state.pid.map(|pid| format!(", process {pid}"));
@@ -151,8 +152,8 @@ fn print(report: ServiceReport, out: Output) -> Done {
     facts.extend(report.warnings.into_iter().map(|text| ("warning", text)));
     output::print_facts(facts)?;
     if let Some(reason) = report.state.unknown {
-        out.note(&format!("no service manager here: {reason}"));
-        out.next("`mcpproxy start` runs the daemon without one");
+        out.note(&format!("{} cannot be reached: {reason}", kind.name()));
+        out.next("`mcpproxy start` runs the daemon without it");
     } else if report.is_foreign {
         out.next("move that file away, then `mcpproxy service install`");
     } else if !report.installed {

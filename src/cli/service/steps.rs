@@ -119,7 +119,7 @@ impl Step {
         match tokio::time::timeout(DEADLINE, command.output()).await {
             Err(_) => Err(format!("no answer within {} s", DEADLINE.as_secs())),
             Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-                Err(format!("there is no {} on PATH", self.program))
+                Err(format!("{} is not on PATH", self.program))
             }
             Ok(Err(error)) => Err(error.to_string()),
             Ok(Ok(ended)) if ended.status.success() => {
