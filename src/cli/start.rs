@@ -142,6 +142,6 @@ pub(super) async fn unheard(
     outcome: &str,
 ) -> Done<CommandFailure> {
     let listen = files.supposed_settings()?.settings.listen;
-    let (why, step) = doctor::why_unheard(listen, &location.serve_options, files.places()).await;
+    let (why, step) = doctor::why_unheard(listen, location, files.places()).await;
     Ok(CommandFailure::failed(why).undone(outcome).next(step))
 }

@@ -12,6 +12,7 @@ use crate::{
     activity::ActivityStatus,
     config::duration as spans,
     daemon_client::{self, DaemonError},
+    doctor::ONLY_WITH_HTTP,
     management::{Files, ServerCounts, ServerRow, StatusReport},
 };
 
@@ -89,11 +90,12 @@ fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
     let listens = location.addresses();
     let listens = listens.unwrap_or_else(|| "the local socket only".to_owned());
     let url = location.url.clone().unwrap_or_else(|| {
-        output::as_typed(if location.local_only {
-            "none: `serve --stdio` listens only with --http"
-        } else {
-            "none: the daemon does not listen on its address; `mcpproxy doctor` says why"
-        })
+        if location.local_only {
+            return format!("none: {ONLY_WITH_HTTP}");
+        }
+        output::as_typed(
+            "none: the daemon does not listen on its address; `mcpproxy doctor` says why",
+        )
     });
     let mut facts = vec![
         ("version", report.version.clone()),

@@ -18,7 +18,7 @@ use tokio::{
 use super::DoctorFinding;
 use crate::{
     config::{Listen, Places},
-    management::StatusReport,
+    management::{DaemonLocation, StatusReport},
     storage,
 };
 
@@ -46,13 +46,13 @@ pub(super) async fn check(
         return Some(DoctorFinding::ok(PORT, "the daemon listens").at(place));
     }
     if status.is_some_and(|status| status.location.local_only) {
-        let what = "the daemon does not listen: `serve --stdio` needs --http for that";
+        let what = format!("the daemon does not listen: {ONLY_WITH_HTTP}");
         return Some(DoctorFinding::ok(PORT, what));
     }
     let listen = listen?;
     Some(match status {
         Some(status) => {
-            let (why, fix) = why_unheard(listen, &status.location.serve_options, places).await;
+            let (why, fix) = why_unheard(listen, &status.location, places).await;
             let what = format!("no client can connect over HTTP: {why}");
             // One that was started for clients that come through a bridge serves those.
             let is_for_bridges = status.location.ends_after_idle_seconds.is_some();
@@ -88,14 +88,21 @@ async fn free(listen: Listen, places: &Places) -> DoctorFinding {
     }
 }
 
-/// Why a daemon that runs with these options does not listen there, as far as it can be told, and what to do about it. Takes up to two
-/// seconds.
+/// Why a daemon that was started without an address has none.
+pub const ONLY_WITH_HTTP: &str = "`serve --stdio` listens only with --http, --listen or --port";
+
+/// Why the daemon of this location does not listen there, as far as it can be told, and what to do about it. Takes up to two seconds.
 pub async fn why_unheard(
     listen: Listen,
-    serve_options: &[String],
+    location: &DaemonLocation,
     places: &Places,
 ) -> (String, String) {
-    if let Some(refused) = listen.refused_with(serve_options) {
+    if location.local_only {
+        // A restart would end the connection of the client that started it.
+        let step = "add --http to the `serve --stdio` in its client's file";
+        return (ONLY_WITH_HTTP.to_owned(), step.to_owned());
+    }
+    if let Some(refused) = listen.refused_with(&location.serve_options) {
         let address = format!("127.0.0.1:{}", listen.port());
         let step = format!("`mcpproxy config set listen {address}`, then `mcpproxy restart`");
         return (refused.what(), step);

@@ -9,7 +9,7 @@ use crate::{
     config::{Listen, Places},
     daemon_client::DaemonClient,
     doctor::{self, TakenPort},
-    management::Files,
+    management::{DaemonLocation, Files},
 };
 
 /// The step that is left if the daemon is no service.
@@ -72,8 +72,8 @@ async fn reachable(
     let status = status.map(|status| (status.pid, status.location));
     let (pid, location) = status.unwrap_or_default();
     let page = location.page_base();
-    let Some(url) = location.url else {
-        return Err(without_http(files, &location.serve_options).await);
+    let Some(url) = location.url.clone() else {
+        return Err(without_http(files, &location).await);
     };
     say_step(3, &format!("daemon {did}: {url}"), out);
     report.daemon = Some(DaemonRow {
@@ -86,18 +86,20 @@ async fn reachable(
 }
 
 /// The failure if clients cannot reach the running daemon.
-async fn without_http(files: &Files, options: &[String]) -> CommandFailure {
+async fn without_http(files: &Files, location: &DaemonLocation) -> CommandFailure {
     let listen = match files.supposed_settings() {
         Ok(found) => found.settings.listen,
         Err(error) => return error.into(),
     };
     let what = format!("no client can connect to {listen}");
-    if let Some(taken) = TakenPort::of(listen).await {
+    if !location.local_only
+        && let Some(taken) = TakenPort::of(listen).await
+    {
         let what = format!("{what}: the port is taken{}", taken.by);
         let setup = "mcpproxy stop && mcpproxy setup";
         return taken_port(&what, &taken, setup, files.places());
     }
-    let (why, step) = doctor::why_unheard(listen, options, files.places()).await;
+    let (why, step) = doctor::why_unheard(listen, location, files.places()).await;
     CommandFailure::failed(format!("{what}: {why}"))
         .next(format!("{step}, then run the same command again"))
 }

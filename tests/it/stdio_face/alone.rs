@@ -16,6 +16,9 @@ async fn it_is_the_daemon_for_the_time_of_its_client_and_leaves_nothing_behind()
     assert_eq!(said["pid"], client.pid());
     assert_eq!(said["listen"], json!([]), "no TCP");
     assert!(said["url"].is_null());
+    let (_, _, text) = home.cli(&["start"]).await;
+    has!(text, "listens only with --http");
+    lacks!(text, "restart");
     let pids = upstream.alive();
     assert_eq!(pids.len(), 1);
     assert!(client.leave().await.success());
