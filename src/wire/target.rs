@@ -240,7 +240,10 @@ fn completed(method: &str, params: Option<&Raw>) -> Result<Thing<'static>, RpcEr
         (None, _) => return Err(wrong(method, "\"ref\" is missing")),
         (Some(_), _) => return Err(wrong(method, "\"ref\" appears twice")),
     };
-    let of = |key| text(method, Some(&reference), key);
+    let of = |key: &str| {
+        let [found] = reference.look_up([key]);
+        member(method, &found, &format!("ref.{key}"))
+    };
     Ok(match &*of("type")? {
         OF_A_PROMPT => Thing::Prompt(of("name")?.into()),
         OF_A_RESOURCE => Thing::Resource(of("uri")?.into()),
@@ -392,11 +395,14 @@ mod tests {
             ("{}", "\"ref\" is missing"),
             (r#"{"ref":1}"#, "\"ref\" is not an object"),
             (r#"{"ref":{},"ref":{}}"#, "\"ref\" appears twice"),
-            (r#"{"ref":{}}"#, "\"type\" is missing"),
-            (r#"{"ref":{"type":"ref/prompt"}}"#, "\"name\" is missing"),
+            (r#"{"ref":{}}"#, "\"ref.type\" is missing"),
+            (
+                r#"{"ref":{"type":"ref/prompt","name":5}}"#,
+                "\"ref.name\" is not a string",
+            ),
             (
                 r#"{"ref":{"type":"ref/resource","uri":"a","uri":"b"}}"#,
-                "\"uri\" appears twice",
+                "\"ref.uri\" appears twice",
             ),
         ] {
             wants("completion/complete", params, Err(why));

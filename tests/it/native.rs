@@ -156,8 +156,9 @@ async fn a_request_that_does_not_say_what_it_wants_is_refused() {
         tools/call | {"name":"echo","arguments":"text"} | "arguments" is not an object
         resources/read | {"uri":1} | "uri" is not a string
             resources/read | {} | "uri" is missing
+            resources/subscribe | {"uri":1} | "uri" is not a string
             completion/complete | {} | "ref" is missing
-            completion/complete | {"ref":{"type":"ref/prompt"}} | "name" is missing
+            completion/complete | {"ref":{"type":"ref/prompt"}} | "ref.name" is missing
         "#,
         ) {
             let reply = client.request(method, params).await;

@@ -10,7 +10,7 @@ use crate::{
         session::LegacySession,
     },
     router::{Notifier, Subscription},
-    wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
+    wire::{LogLevel, Outcome, Raw, Request, RpcError, Target, method, notification_frame},
 };
 
 /// Whether a request of this method begins or ends a subscription, or sets the log level. Modern clients do neither this way.
@@ -31,40 +31,39 @@ impl ServedClient {
     }
 
     async fn subscribed(&self, context: &CallContext, request: &Request) -> Result<(), Raw> {
-        let wrong = |why: &str| {
-            RpcError::invalid_params(format!(
-                "{} did not run: {why}. Correct that and send it again.",
-                request.method
-            ))
-        };
         let params = request.params.as_ref();
-        let text = |key: &str| params.and_then(|params| params.get(key)?.string());
         if &*request.method == method::SET_LEVEL {
-            self.set_log_level(text("level").as_deref())?;
+            let level = params.and_then(|params| params.get("level")?.string());
+            self.set_log_level(level.as_deref())?;
             if let Some(session) = &self.session {
                 self.inbound.keep(session).await;
             }
             return Ok(());
         }
-        let uri = text("uri").ok_or_else(|| wrong("\"uri\" is missing").to_raw())?;
+        let target = Target::of(&request.method, params).map_err(|why| why.to_raw())?;
+        let uri = target.thing().name().unwrap_or_default();
         let Some(session) = &self.session else {
             let why = format!("{} needs a session", request.method);
             let error = RpcError::refused_request(why, "send initialize first");
             return Err(error.to_raw());
         };
         if &*request.method == method::RESOURCES_UNSUBSCRIBE {
-            session.unsubscribe(&uri);
+            session.unsubscribe(uri);
             self.inbound.keep(session).await;
             return Ok(());
         }
         if uri.len() > MAX_URI {
-            return Err(wrong("\"uri\" is longer than 4096 bytes").to_raw());
+            let why = format!(
+                "{} did not run: \"uri\" is longer than 4096 bytes. Correct that and send it again.",
+                request.method
+            );
+            return Err(RpcError::invalid_params(why).to_raw());
         }
-        if !session.has_room_for_subscription(&uri) {
+        if !session.has_room_for_subscription(uri) {
             return Err(too_many());
         }
-        let subscription = self.subscribe_to(context, session, &uri).await?;
-        if !session.keep_subscription(&uri, subscription) {
+        let subscription = self.subscribe_to(context, session, uri).await?;
+        if !session.keep_subscription(uri, subscription) {
             return Err(bounds::no_memory().to_raw());
         }
         self.inbound.keep(session).await;
