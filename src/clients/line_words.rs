@@ -27,7 +27,10 @@ pub(super) fn words_in_shell(text: &str) -> Option<(Vec<String>, Option<FileFaul
             if inside.trim() == "pwd" {
                 return Some(("${PWD}".to_owned(), length));
             }
-            (format!("{open}…{close}"), "write its result", length)
+            let step = "write the output of that command in its place";
+            (format!("{open}…{close}"), step, length)
+        } else if let Some(sign) = redirection(rest, place) {
+            (sign.to_owned(), "paste the command without it", sign.len())
         } else {
             let found = operator(rest, place)?;
             (found.to_owned(), "paste one command", found.len())
@@ -65,6 +68,16 @@ fn substitution(rest: &str) -> Option<(&'static str, &str, &'static str)> {
             let (inside, _) = rest.strip_prefix(open)?.split_once(close)?;
             (!inside.contains('\n')).then_some((open, inside, close))
         })
+}
+
+/// What leads to or from a file, at the beginning of a word. `<NAME>` is a placeholder.
+fn redirection(rest: &str, place: LetterPlace) -> Option<&str> {
+    let at = rest.find(|c: char| !c.is_ascii_digit())?;
+    let (sign, after) = (rest.get(..=at)?, rest.get(at + 1..)?);
+    let is_input = |c: char| c == '<' || c.is_whitespace();
+    let is_one = sign.ends_with('>')
+        || sign.ends_with('<') && (after.starts_with(is_input) || !after.contains('>'));
+    (is_one && place.is_first && !place.is_quoted).then_some(sign)
 }
 
 /// What joins commands. In an address a `&` parts its values, and a `|` may be part of a placeholder.
@@ -192,6 +205,10 @@ mod tests {
                 "h?a=1&b=2|<a|b>|a | b|a;b",
                 None,
             ),
+            ("a =>b <c> \">\"", "a|=>b|<c>|>", None),
+            ("a > b", "a||b", Some("`>`")),
+            ("a 2>b", "a|b", Some("`2>`")),
+            ("a <b", "a|b", Some("`<`")),
             ("a && b", "a||b", Some("`&&`")),
             ("a | b", "a||b", Some("`|`")),
             ("a; b", "a|b", Some("`;`")),
