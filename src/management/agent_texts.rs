@@ -85,7 +85,7 @@ pub(super) fn next_step_for_agent(
         {
             "Read its log with the operation \"tail_log\", or tell the user."
         }
-        Some(TransportKind::Stdio) => "Tell the user; continue without it.",
+        Some(TransportKind::Stdio) => "Tell the user why it fails; continue without it.",
         Some(_) if row.step == Some(NextStep::Wait) && means.restarts => {
             "mcpproxy keeps trying; the operation \"restart\" tries at once."
         }
@@ -107,8 +107,8 @@ pub(super) fn next_step_for_agent(
                     "Tell the user to check its URL; the operation \"restart\" tries at once."
                 }
                 (Some("url"), false) => "Tell the user to check its URL.",
-                (_, true) => "Tell the user; the operation \"restart\" tries at once.",
-                (_, false) => "Tell the user; continue without it.",
+                (_, true) => "Tell the user why it fails; the operation \"restart\" tries at once.",
+                (_, false) => "Tell the user why it fails; continue without it.",
             }
         }
         None => "Tell the user to correct its entry.",
@@ -184,7 +184,11 @@ mod tests {
             );
         };
         check(r#""Authenticating""#, r#""http""#, "Ask the user");
-        check(r#""Error""#, r#""http""#, "Tell the user; the operation");
+        check(
+            r#""Error""#,
+            r#""http""#,
+            "Tell the user why it fails; the operation",
+        );
         let elsewhere = r#""Error","step":{"do":"fix_entry","how":"correct it","key":"url"}"#;
         check(elsewhere, r#""http""#, "URL");
         check(r#""Error""#, r#""stdio""#, "tail_log");
