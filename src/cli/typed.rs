@@ -16,6 +16,29 @@ pub(super) fn as_typed(text: &str) -> String {
     commands_with(&places_given(&arguments()), text)
 }
 
+/// `mcpproxy setup` as it was typed, with this option for another address. [`as_typed`] adds the places.
+pub(super) fn setup_at(address: &str) -> String {
+    let rest = behind_setup(&arguments());
+    format!("mcpproxy setup {address}{rest}")
+}
+
+/// The words behind `setup` as a shell takes them, without address and places.
+fn behind_setup(arguments: &[String]) -> String {
+    const LEFT_OUT: [&str; 4] = ["--listen", "--port", "--config", "--data-dir"];
+    let mut rest = String::new();
+    let words = arguments.iter().skip_while(|word| *word != "setup");
+    let mut words = words.skip(1);
+    while let Some(word) = words.next() {
+        let option = word.split('=').next().unwrap_or_default();
+        if !LEFT_OUT.contains(&option) {
+            rest.extend([" ", &shell_word(word)]);
+        } else if option.len() == word.len() {
+            words.next();
+        }
+    }
+    rest
+}
+
 /// The options by which these arguments name the configuration and the data folder, each with its value as a shell takes it.
 fn places_given(arguments: &[String]) -> Vec<String> {
     let mut given = Vec::new();
@@ -120,6 +143,14 @@ mod tests {
         ] {
             assert_eq!(super::commands_with(&["--x y ".to_owned()], text), shown);
         }
+    }
+
+    #[test]
+    fn setup_at_another_address_keeps_what_else_was_typed() {
+        let line = "setup --listen :1 --yes --config=/a --import it's --port 2";
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let kept = super::behind_setup(&arguments);
+        assert_eq!(kept, r" --yes --import 'it'\''s'");
     }
 
     #[test]

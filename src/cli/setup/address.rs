@@ -1,8 +1,9 @@
-//! The address that --listen or --port of `mcpproxy setup` chooses. Pure.
+//! The address that --listen or --port of `mcpproxy setup` chooses.
 
 use super::super::{
     CommandFailure, Done,
     daemon_options::{address_of, read_address},
+    typed::setup_at,
 };
 use crate::{config::Listen, management::DaemonLocation};
 
@@ -19,9 +20,8 @@ pub(super) fn chosen_address(listen: Option<&str>, port: Option<u16>) -> Done<Op
     }
     if !listen.is_loopback() {
         let what = format!("other machines can reach {listen}, and traffic there is not encrypted");
-        return Err(
-            CommandFailure::usage(what).next(format!("`mcpproxy setup --port {}`", listen.port()))
-        );
+        let step = setup_at(&format!("--port {}", listen.port()));
+        return Err(CommandFailure::usage(what).next(format!("`{step}`")));
     }
     Ok(Some(listen))
 }
@@ -41,7 +41,8 @@ pub(super) fn check_address(listen: Listen, location: Option<&DaemonLocation>) -
     ))
     .undone(super::UNDONE)
     .next(format!(
-        "`mcpproxy stop`, then `mcpproxy setup --listen {listen}`"
+        "`mcpproxy stop`, then `{}`",
+        setup_at(&format!("--listen {listen}"))
     )))
 }
 

@@ -1,7 +1,7 @@
 //! Step 3 of `mcpproxy setup`: a running daemon that clients can reach.
 
 use super::{
-    super::{CommandFailure, Done, Output, connection, service, start},
+    super::{CommandFailure, Done, Output, connection, service, start, typed::setup_at},
     SetupCommand, SetupReport,
     report::{DaemonRow, say_step},
 };
@@ -96,19 +96,19 @@ async fn without_http(files: &Files, location: &DaemonLocation) -> CommandFailur
         && let Some(taken) = TakenPort::of(listen).await
     {
         let what = format!("{what}: the port is taken{}", taken.by);
-        let setup = "mcpproxy stop && mcpproxy setup";
-        return taken_port(&what, &taken, setup, files.places());
+        return taken_port(&what, &taken, "mcpproxy stop && ", files.places());
     }
     let (why, step) = doctor::why_unheard(listen, location, files.places()).await;
     CommandFailure::failed(format!("{what}: {why}"))
         .next(format!("{step}, then run the same command again"))
 }
 
-fn taken_port(what: &str, taken: &TakenPort, setup: &str, places: &Places) -> CommandFailure {
+fn taken_port(what: &str, taken: &TakenPort, first: &str, places: &Places) -> CommandFailure {
     let take = if places.shares_file() {
         taken.move_away(places)
     } else {
-        format!("`{setup} --port {}`", taken.free.port())
+        let setup = setup_at(&format!("--port {}", taken.free.port()));
+        format!("`{first}{setup}`")
     };
     CommandFailure::failed(what).next(taken.step(&take))
 }
@@ -136,7 +136,7 @@ pub(super) async fn free_address(
             out.agrees(&format!("{what}. Listen on {} instead?", taken.free))
         };
     if !agrees {
-        return Err(taken_port(&what, &taken, "mcpproxy setup", files.places()));
+        return Err(taken_port(&what, &taken, "", files.places()));
     }
     if yes {
         out.note(&what);
