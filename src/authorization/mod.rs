@@ -28,6 +28,7 @@ pub use self::{
     renewal_pauses::LoginTrouble,
     server_login::ServerLogin,
 };
+use crate::failure::NextStep;
 
 /// Why a login or a renewal came to nothing, in words that hold no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,4 +51,12 @@ pub enum LoginError {
     /// Nothing says where to log in, or what says so may not be used.
     #[error("{0}")]
     NoPlace(String),
+}
+
+impl LoginError {
+    /// What to do about an answer that every login would get.
+    fn lasting_step(&self) -> Option<NextStep> {
+        let step = "report this to the authorization server's operator";
+        matches!(self, Self::BadAnswer(_)).then(|| NextStep::act(step))
+    }
 }

@@ -14,7 +14,7 @@ use super::{
     flow::PreparedLogin,
     login_state::{LoginState, given_up},
 };
-use crate::runtime::sync::Guarded;
+use crate::{failure::NextStep, runtime::sync::Guarded};
 
 /// How long a person may take.
 const CALLBACK_TIMEOUT: Duration = Duration::from_mins(10);
@@ -48,6 +48,9 @@ pub enum LoginProgress {
     Failed {
         /// Why it failed.
         error: String,
+        /// The next step; absent if a new login may help.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<NextStep>,
     },
 }
 
@@ -235,6 +238,7 @@ impl PendingLogins {
             Some(Ok(())) => LoginProgress::Done,
             Some(Err(error)) => LoginProgress::Failed {
                 error: error.to_string(),
+                step: error.lasting_step(),
             },
         }
     }

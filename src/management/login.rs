@@ -150,7 +150,7 @@ impl Management {
                 (ErrorCode::LoginRequired, hint, NextStep::act(step))
             }
             LoginError::BadAnswer(_) => {
-                let hint = "Report this to the server's operator.";
+                let hint = "Report this to the authorization server's operator.";
                 (ErrorCode::LoginRequired, hint, NextStep::act(hint))
             }
             LoginError::NoPlace(_) => {

@@ -61,10 +61,11 @@ impl LogIn {
         } else {
             waited_for(&mut daemon, &path).await?
         };
-        if let LoginProgress::Failed { error } = finished {
-            let failure = CommandFailure::failed(error).undone(&outcome);
+        if let LoginProgress::Failed { error, step } = finished {
             let name = &self.name;
-            let failure = failure.next(format!("`mcpproxy upstream login {name}` tries again"));
+            let again = || format!("`mcpproxy upstream login {name}` tries again");
+            let step = step.map_or_else(again, |step| step.at_terminal(name));
+            let failure = CommandFailure::failed(error).undone(&outcome).next(step);
             return Err(CommandFailure {
                 code: Some(ErrorCode::LoginRequired),
                 ..failure

@@ -36,6 +36,21 @@ async fn who_does_not_agree_is_not_logged_in() {
     wait_for_state(&daemon, "Authenticating").await;
 }
 
+#[tokio::test]
+async fn a_token_of_another_type_is_no_login() {
+    let habits = Habits {
+        token_type: "mac",
+        ..Habits::default()
+    };
+    let server = AuthorizationServer::start(habits).await;
+    let daemon = before(&server).await;
+    visit(&browse(&begun(&daemon).await).await).await;
+    let progress = progress(&daemon).await;
+    let why = "the authorization server issued a token of the type \"mac\", not \"bearer\"";
+    assert_eq!(progress["error"], why, "{progress}");
+    has!(progress["step"]["how"], "authorization server's operator");
+}
+
 /// Beginning a login fails, and the error says so.
 async fn check(habits: Habits, said: &str) {
     let server = AuthorizationServer::start(habits).await;

@@ -342,7 +342,7 @@ async fn token(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
     state.tokens.insert(access.clone(), scopes.clone());
     state.refresh_tokens.insert(refresh.clone());
     let mut answer = json!({
-        "access_token": access, "token_type": "Bearer", "refresh_token": refresh, "scope": scopes,
+        "access_token": access, "token_type": habits.token_type, "refresh_token": refresh, "scope": scopes,
     });
     if let Some(lifetime) = &habits.lifetime {
         answer["expires_in"] = json!(lifetime);

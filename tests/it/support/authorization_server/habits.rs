@@ -31,6 +31,8 @@ pub struct Habits {
     pub lifetime: Option<Value>,
     /// How it answers a renewal.
     pub renewal: Renewal,
+    /// Of the tokens that it issues.
+    pub token_type: &'static str,
     /// Whether the MCP server takes the tokens.
     pub takes_tokens: bool,
     /// The scopes that its 401 names.
@@ -116,6 +118,7 @@ impl Default for Habits {
             iss: Iss::Absent,
             lifetime: Some(json!(3600)),
             renewal: Renewal::Works,
+            token_type: "Bearer",
             takes_tokens: true,
             challenge_scopes: None,
             repeats: None,
