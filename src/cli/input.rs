@@ -69,7 +69,8 @@ impl JsonOption<'_> {
                 let step = format!(
                     "name a JSON file with `{option} @FILE`, or use `{option} -` and give JSON on stdin"
                 );
-                file.read(self.what).map_err(|failure| failure.next(step))?
+                file.read(self.what)
+                    .map_err(|failure| failure.or_next(&step))?
             }
             None if self.given == "-" => Input::Stdin.read(self.what)?,
             None => self.given.to_owned(),

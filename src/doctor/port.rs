@@ -305,25 +305,26 @@ mod tests {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = taken.local_addr().expect("an address").port();
         let usual = places(ChosenBy::Platform, false);
+        let location = crate::management::DaemonLocation::default();
         let taken_port = TakenPort::of(listen(port)).await.expect("it is taken");
         let free = taken_port.free;
         assert!(free.port() != port && TakenPort::of(free).await.is_none());
-        let (why, step) = super::why_unheard(listen(port), &[], &usual).await;
+        let (why, step) = super::why_unheard(listen(port), &location, &usual).await;
         assert!(why.contains("is taken by"), "{why}");
         assert!(step.contains(&free.to_string()), "{step}");
         // The file is another daemon's, too.
         let second = places(ChosenBy::Platform, true);
-        let (_, step) = super::why_unheard(listen(port), &[], &second).await;
+        let (_, step) = super::why_unheard(listen(port), &location, &second).await;
         let alone = format!("`mcpproxy serve --port {}`", free.port());
         assert!(
             step.contains(&alone) && !step.contains("config set"),
             "{step}"
         );
         drop(taken);
-        let (why, _) = super::why_unheard(listen(port), &[], &usual).await;
+        let (why, _) = super::why_unheard(listen(port), &location, &usual).await;
         assert!(why.ends_with("is free now"), "{why}");
         let open = "0.0.0.0:1".parse().expect("an address");
-        let (why, step) = super::why_unheard(open, &[], &usual).await;
+        let (why, step) = super::why_unheard(open, &location, &usual).await;
         assert!(why.starts_with("other machines can reach"), "{why}");
         assert!(step.contains("listen 127.0.0.1:1`"), "{step}");
     }
