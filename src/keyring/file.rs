@@ -70,7 +70,8 @@ impl SecretsFile {
         }
         // Only the place: the parser's error could contain a part of a secret.
         let written: Written = serde_json::from_str(&text).map_err(|error| {
-            if error.is_eof() {
+            // A line break in a string is where the text was cut off, too.
+            if error.is_eof() || error.column() == 0 {
                 return self.damaged("is damaged: it ends too early");
             }
             let place = format!("line {}, column {}", error.line(), error.column());
