@@ -248,7 +248,10 @@ async fn read_whole(body: &mut Whole) -> Result<Bytes, LinkError> {
     match text.trim_ascii_start().first() {
         Some(b'{' | b'[') => Ok(text),
         Some(_) => {
-            let why = format!("it is {}, not MCP", body.kind());
+            let why = match body.kind() {
+                "application/json" => "the body is not JSON".to_owned(),
+                kind => format!("it is {kind}, not MCP"),
+            };
             Err(LinkError::Broken(why))
         }
         None => Err(LinkError::Broken("the body is empty".to_owned())),
