@@ -206,6 +206,9 @@ fn misconfigured(error: &link::EndpointError) -> ConnectError {
         link::EndpointError::File { what, .. } => {
             NextStep::fix_key(what, &format!("correct the path in `{what}`, or the file"))
         }
+        link::EndpointError::Tls(_) => {
+            NextStep::fix_key("ca_file", "name the certificates to trust in `ca_file`")
+        }
         _ => NextStep::FIX,
     };
     ConnectError {

@@ -4,11 +4,13 @@
 use std::{collections::HashSet, fmt, time::Duration};
 
 use super::{
-    ConnectError,
+    ConnectError, faulty_step,
     own_requests::{self, ServerError},
+    refused_step,
 };
 use crate::{
     catalog::Listing,
+    config::ServerEntry,
     failure::NextStep,
     link::{Link, LinkError},
     runtime::sync::Guarded,
@@ -101,6 +103,17 @@ impl ListError {
         }
     }
 
+    /// What the operator can do.
+    pub(in crate::upstream) fn step(&self, entry: &ServerEntry) -> NextStep {
+        match &self.problem {
+            ListProblem::Link(error) if !matches!(error, LinkError::Broken(_)) => {
+                super::step(entry, error)
+            }
+            ListProblem::Refused { .. } => refused_step(entry),
+            _ => faulty_step(entry),
+        }
+    }
+
     fn is_cut(&self) -> bool {
         matches!(self.problem, ListProblem::Cut(_))
     }
@@ -111,7 +124,7 @@ impl ReadLists {
     pub(in crate::upstream) fn or_known(
         mut self,
         known: Option<&Listing>,
-        step: NextStep,
+        step: impl Fn(&ListError) -> NextStep,
     ) -> (Listing, Option<ConnectError>) {
         let listing = &mut self.listing;
         for failed in &self.failed {
@@ -134,9 +147,9 @@ impl ReadLists {
             };
             format!("{what}: {}", reasons.join("; "))
         };
-        let error = (!self.failed.is_empty()).then(|| ConnectError {
+        let error = self.failed.first().map(|first| ConnectError {
             outside: why(&ListError::outside).into(),
-            ..ConnectError::plain(&why(&ToString::to_string), step)
+            ..ConnectError::plain(&why(&ToString::to_string), step(first))
         });
         (self.listing, error)
     }
@@ -335,7 +348,10 @@ impl ListReader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::config::{self, Surroundings};
 
     #[test]
     fn a_list_that_could_not_be_read_is_as_it_was_known() {
@@ -360,7 +376,8 @@ mod tests {
             problem,
         };
         let slow = of_prompts(ListProblem::Slow);
-        let (listing, error) = read(vec![slow.clone()]).or_known(Some(&known), NextStep::Wait);
+        let wait = |_: &ListError| NextStep::Wait;
+        let (listing, error) = read(vec![slow.clone()]).or_known(Some(&known), wait);
         assert_eq!(listing, of("new", &["kept"], &[]));
         let error = error.expect("a reason");
         assert!(
@@ -368,18 +385,52 @@ mod tests {
             "{error:?}"
         );
         assert_eq!(error.step, NextStep::Wait);
-        let (listing, _) = read(vec![slow]).or_known(None, NextStep::Wait);
+        let (listing, _) = read(vec![slow]).or_known(None, wait);
         assert_eq!(listing, of("new", &[], &[]));
-        let (_, error) = read(Vec::new()).or_known(Some(&known), NextStep::Wait);
+        let (_, error) = read(Vec::new()).or_known(Some(&known), wait);
         assert_eq!(error, None);
         let cut = of_prompts(ListProblem::Cut("7 pages".to_owned()));
-        let (listing, error) = read(vec![cut]).or_known(Some(&known), NextStep::Wait);
+        let (listing, error) = read(vec![cut]).or_known(Some(&known), wait);
         assert_eq!(listing, of("new", &[], &[]), "what was read counts");
         let reason = error.expect("a reason").reason;
         assert!(
             reason.contains("prompts/list was cut after 7 pages"),
             "{reason}"
         );
+    }
+
+    #[test]
+    fn only_a_list_against_the_protocol_is_for_the_authors() {
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("/"),
+        };
+        let text = r#"{"mcpServers": {"s": {"url": "http://127.0.0.1:9/mcp"}}}"#;
+        let settings = config::parse(text, &surroundings).expect("a configuration");
+        let entry = settings.servers.values().next().expect("an entry");
+        let message = "db down".to_owned();
+        for (problem, expected) in [
+            (ListProblem::NoList("tools"), "authors"),
+            (
+                ListProblem::Link(LinkError::Broken(String::new())),
+                "authors",
+            ),
+            (
+                ListProblem::Refused {
+                    code: None,
+                    message,
+                },
+                "operator",
+            ),
+            (
+                ListProblem::Link(LinkError::NotDelivered(String::new())),
+                "start that server",
+            ),
+        ] {
+            let method = method::TOOLS_LIST;
+            let step = ListError { method, problem }.step(entry).at_terminal("s");
+            assert!(step.contains(expected), "{step}");
+        }
     }
 
     #[test]

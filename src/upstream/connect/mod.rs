@@ -157,7 +157,7 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
     };
     let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
         outside: error.outside().into(),
-        ..ConnectError::plain(&error.to_string(), faulty_step(entry))
+        ..ConnectError::plain(&error.to_string(), error.step(entry))
     })?;
     Ok(Open {
         link,
@@ -203,7 +203,7 @@ fn silent_step(entry: &ServerEntry) -> NextStep {
 }
 
 /// What the operator can do about a server whose answer is against the protocol.
-pub(in crate::upstream) fn faulty_step(entry: &ServerEntry) -> NextStep {
+fn faulty_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
         Transport::Stdio(_) => NextStep::ReadLog,
         Transport::Remote(_) => NextStep::act("report this to the server's authors"),

@@ -12,10 +12,7 @@ use crate::{
     text::count,
     upstream::{
         calls::handle::Command,
-        connect::{
-            self,
-            lists::{self, ReadLists},
-        },
+        connect::lists::{self, ReadLists},
         instance_scope::InstanceScope,
     },
 };
@@ -123,7 +120,7 @@ impl Worker {
         known: Option<&ServerCatalog>,
     ) -> Listing {
         let known = known.map(|known| &known.listing);
-        let (listing, failed) = lists.or_known(known, connect::faulty_step(&self.entry));
+        let (listing, failed) = lists.or_known(known, |error| error.step(&self.entry));
         let secrets = self.shared.secrets_of(&self.entry);
         let failed = failed.map(|error| error.without(&secrets));
         self.set_status(|status| {
