@@ -2,7 +2,10 @@
 
 use std::{fmt, io, path::Path};
 
-use crate::{config::ConfigError, storage::in_words};
+use crate::{
+    config::ConfigError,
+    storage::{disk_remedy, in_words},
+};
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,8 +16,8 @@ pub struct FileFault {
     pub problem: String,
     /// The step, if it is another than to correct the text.
     pub(super) own_step: Option<&'static str>,
-    /// Whether nothing of it could be read.
-    is_unread: bool,
+    /// The error by which nothing of it could be read.
+    unread: Option<io::ErrorKind>,
 }
 
 impl FileFault {
@@ -23,7 +26,7 @@ impl FileFault {
             line: None,
             problem: problem.into(),
             own_step: None,
-            is_unread: false,
+            unread: None,
         }
     }
 
@@ -36,7 +39,7 @@ impl FileFault {
 
     pub(super) fn unread(error: &io::Error) -> Self {
         Self {
-            is_unread: true,
+            unread: Some(error.kind()),
             ..Self::new(in_words(error))
         }
     }
@@ -51,13 +54,20 @@ impl FileFault {
     /// What to do about it in this file.
     pub fn step(&self, path: &Path) -> String {
         let file = path.display();
-        match self.line {
-            Some(line) => format!("correct line {line} of {file}, then try again"),
-            None if path.is_dir() => format!("name a file in {file}, or move that folder away"),
-            None if self.is_unread => {
-                format!("`chmod u+r {file}`, or have its owner let you read it")
+        match (self.line, self.unread) {
+            (Some(line), _) => format!("correct line {line} of {file}, then try again"),
+            (None, None) => format!("correct {file}, then try again"),
+            (None, Some(kind @ io::ErrorKind::PermissionDenied)) => {
+                let remedy = disk_remedy(path, &kind.into());
+                remedy.unwrap_or_else(|| format!("`chmod u+r {file}`"))
             }
-            None => format!("correct {file}, then try again"),
+            (None, Some(io::ErrorKind::InvalidData)) => {
+                format!("save {file} as UTF-8, then try again")
+            }
+            (None, Some(io::ErrorKind::FileTooLarge)) => {
+                format!("make {file} smaller, then try again")
+            }
+            (None, Some(_)) => format!("move {file} away, then try again"),
         }
     }
 
@@ -84,6 +94,32 @@ impl From<ConfigError> for FileFault {
                 Self::at(place.line, format!("not valid JSON: {problem}"))
             }
             other @ ConfigError::Findings(_) => Self::new(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_after_an_unread_file_follows_from_the_error() {
+        for (kind, step) in [
+            (
+                io::ErrorKind::IsADirectory,
+                "move /x/y away, then try again",
+            ),
+            (
+                io::ErrorKind::InvalidData,
+                "save /x/y as UTF-8, then try again",
+            ),
+            (
+                io::ErrorKind::FileTooLarge,
+                "make /x/y smaller, then try again",
+            ),
+        ] {
+            let fault = FileFault::unread(&kind.into());
+            assert_eq!(fault.step(Path::new("/x/y")), step);
         }
     }
 }

@@ -90,7 +90,10 @@ pub fn gather(
             Err(fault) => report.faults.push(UnreadFile {
                 error: fault.to_string(),
                 line: fault.line,
-                next_step: fault.step(&file.path),
+                next_step: match file.client {
+                    None if file.path.is_dir() => format!("name a file in {path}"),
+                    _ => fault.step(&file.path),
+                },
                 file: path,
                 is_named,
             }),
