@@ -1,6 +1,18 @@
 //! Why the file of the log cannot be opened, written or read.
 
-use std::panic::{self, AssertUnwindSafe};
+use std::{
+    io,
+    panic::{self, AssertUnwindSafe},
+    path::Path,
+};
+
+use crate::storage::{disk_step, in_words};
+
+/// The step for a damaged file: the next daemon puts it away.
+const AFTER_DAMAGE: &str = "`mcpproxy restart` sets it aside and begins a new one";
+
+/// The step after an error whose cause is not known.
+pub(super) const CHECK_DISK: &str = "check the disk of the data folder, then `mcpproxy restart`";
 
 /// Why the file cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -9,14 +21,27 @@ pub(super) enum FileError {
     #[error("another process has it open")]
     InUse,
     /// Its format is newer than this version.
-    #[error("a newer mcpproxy wrote it (format {0}); update, or move the file away")]
+    #[error("a newer mcpproxy wrote it (format {0})")]
     Newer(u64),
     /// Its content makes no sense.
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// The system refuses.
-    #[error("{0}")]
-    Io(String),
+    #[error("{}", in_words(.0))]
+    Io(io::Error),
+}
+
+impl FileError {
+    /// What to do about this file.
+    pub(super) fn step(&self, file: &Path) -> String {
+        match self {
+            Self::InUse => "end that process, then try again".to_owned(),
+            Self::Newer(_) => format!("update mcpproxy, or move {} away", file.display()),
+            Self::Damaged(_) => AFTER_DAMAGE.to_owned(),
+            Self::Io(error) if error.kind() == io::ErrorKind::Other => CHECK_DISK.to_owned(),
+            Self::Io(error) => disk_step(file, error),
+        }
+    }
 }
 
 /// Why the open file cannot be written or read.
@@ -26,8 +51,8 @@ pub(super) enum StoreError {
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// The system refuses, or the disk is full.
-    #[error("{0}")]
-    Io(String),
+    #[error("{}", in_words(.0))]
+    Io(io::Error),
     /// It was removed, or another file is in its place.
     #[error("it was removed")]
     Removed,
@@ -40,7 +65,16 @@ impl StoreError {
             redb::Error::TableTypeMismatch { table, .. } | redb::Error::TableIsMultimap(table) => {
                 Self::Damaged(format!("the table {table:?} is of another type"))
             }
-            other => Self::Io(other.to_string()),
+            redb::Error::Io(error) => Self::Io(error),
+            other => Self::Io(io::Error::other(other.to_string())),
+        }
+    }
+
+    /// What to do about the file, which could be opened.
+    pub(super) fn step(&self) -> &'static str {
+        match self {
+            Self::Damaged(_) | Self::Removed => AFTER_DAMAGE,
+            Self::Io(_) => CHECK_DISK,
         }
     }
 }
@@ -49,8 +83,8 @@ impl StoreError {
 pub(super) fn opened(error: StoreError) -> FileError {
     match error {
         StoreError::Damaged(why) => FileError::Damaged(why),
-        StoreError::Io(why) => FileError::Io(why),
-        removed @ StoreError::Removed => FileError::Io(removed.to_string()),
+        StoreError::Io(error) => FileError::Io(error),
+        removed @ StoreError::Removed => FileError::Io(io::Error::other(removed.to_string())),
     }
 }
 

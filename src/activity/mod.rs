@@ -108,6 +108,9 @@ pub struct ActivityStatus {
     /// Why mcpproxy cannot write records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// What to do about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
     /// The last damaged file, under its new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<String>,

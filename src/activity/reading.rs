@@ -24,8 +24,13 @@ pub enum UnreadableActivity {
     #[error(transparent)]
     Query(#[from] BadQuery),
     /// The file cannot be read.
-    #[error("the activity log cannot be read: {0}")]
-    File(String),
+    #[error("the activity log cannot be read: {why}")]
+    File {
+        /// The reason.
+        why: String,
+        /// What to do about it.
+        step: String,
+    },
 }
 
 impl ActivityReader {
@@ -41,8 +46,9 @@ impl ActivityReader {
             return Ok(of(None));
         }
         let opened = ActivityStore::open_existing(&file);
-        let store = opened.map_err(|error: FileError| {
-            UnreadableActivity::File(format!("{}: {error}", file.display()))
+        let store = opened.map_err(|error: FileError| UnreadableActivity::File {
+            why: format!("{}: {error}", file.display()),
+            step: error.step(&file),
         })?;
         Ok(of(Some(Arc::new(store))))
     }
@@ -77,8 +83,12 @@ impl Activity {
     pub async fn reader(&self) -> Result<ActivityReader, UnreadableActivity> {
         self.flush().await;
         let store = self.0.store.lock().clone();
-        match (&store, &self.status().problem) {
-            (None, Some(problem)) => Err(UnreadableActivity::File(problem.clone())),
+        let status = self.status();
+        match (&store, status.problem) {
+            (None, Some(why)) => Err(UnreadableActivity::File {
+                why,
+                step: status.next_step.unwrap_or_default(),
+            }),
             _ => Ok(ActivityReader {
                 store,
                 redaction: Arc::new(self.redaction()),
@@ -103,5 +113,8 @@ fn newest_run(store: &ActivityStore, mut filter: RecordFilter) -> Result<Option<
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what is mapped over")]
 pub(super) fn unreadable(error: StoreError) -> UnreadableActivity {
-    UnreadableActivity::File(error.to_string())
+    UnreadableActivity::File {
+        why: error.to_string(),
+        step: error.step().to_owned(),
+    }
 }

@@ -122,9 +122,8 @@ impl ActivityStore {
         options: &mut fs::OpenOptions,
         checked: bool,
     ) -> Result<Self, FileError> {
-        let file = storage::open_private_file(path, options)
-            .map_err(|error| FileError::Io(storage::in_words(&error)))?;
-        let identity = FileIdentity::of(&file).map_err(|error| FileError::Io(error.to_string()))?;
+        let file = storage::open_private_file(path, options).map_err(FileError::Io)?;
+        let identity = FileIdentity::of(&file).map_err(FileError::Io)?;
         let backend = FileBackend::new(file);
         let database = Builder::new()
             .set_cache_size(CACHE)
@@ -424,10 +423,11 @@ fn open_error(error: DatabaseError) -> FileError {
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
             ) =>
         {
-            FileError::Damaged(error.to_string())
+            FileError::Damaged("its content is not an activity log".to_owned())
         }
+        DatabaseError::Storage(StorageError::Io(error)) => FileError::Io(error),
         DatabaseError::RepairAborted => FileError::Damaged("it could not be repaired".to_owned()),
-        other => FileError::Io(other.to_string()),
+        other => FileError::Io(io::Error::other(other.to_string())),
     }
 }
 

@@ -361,6 +361,8 @@ async fn a_file_of_a_newer_version_is_left_alone() {
         problem.contains("a newer mcpproxy wrote it (format 2)"),
         "{problem}"
     );
+    let step = status.next_step.expect("there is one");
+    assert!(step.contains("update mcpproxy, or move /"), "{step}");
     log.activity.note_change("restart", "s", None);
     assert!(log.activity.reader().await.is_err());
     let folder = log.stop().await;

@@ -17,12 +17,17 @@ use super::{
     block::NewRecord,
     difference::difference,
     event::DAEMON,
-    failures::{FileError, StoreError, whole},
+    failures::{CHECK_DISK, FileError, StoreError, whole},
     known_calls::KnownCalls,
     line::{self, RecordLines},
     store::Totals,
 };
-use crate::{config::Settings, storage, telemetry::log_throttle::LogThrottle, text::moment};
+use crate::{
+    config::Settings,
+    storage::{self, disk_step, in_words},
+    telemetry::log_throttle::LogThrottle,
+    text::moment,
+};
 
 /// The file in the data folder.
 const FILE: &str = "activity.redb";
@@ -214,7 +219,7 @@ impl RecordWriter {
                     drop(store);
                     self.begin_anew();
                 }
-                Err(StoreError::Io(why)) => return self.close(&why),
+                Err(StoreError::Io(error)) => return self.close(&FileError::Io(error)),
             }
         }
     }
@@ -235,10 +240,11 @@ impl RecordWriter {
                 tracing::info!(target: line::TARGET, %file, "activity log removed: it is disabled");
             }
             Err(error) if error.kind() == ErrorKind::NotFound => (),
-            Err(error) => self.problem(&format!(
-                "{file} cannot be removed: {}",
-                storage::in_words(&error)
-            )),
+            Err(error) => {
+                let why = in_words(&error);
+                let step = disk_step(&self.path, &error);
+                self.problem(&format!("{file} cannot be removed: {why}"), step);
+            }
         }
     }
 
@@ -268,7 +274,7 @@ impl RecordWriter {
         let mut status = self.shared.status.lock();
         status.records = totals.records;
         status.size_bytes = totals.file_bytes;
-        status.problem = None;
+        (status.problem, status.next_step) = (None, None);
         Ok(())
     }
 
@@ -289,7 +295,7 @@ impl RecordWriter {
         let open = || {
             if let Some(folder) = self.path.parent() {
                 let made = storage::create_private_dir(folder);
-                made.map_err(|error| FileError::Io(storage::in_words(&error)))?;
+                made.map_err(FileError::Io)?;
             }
             ActivityStore::open(&self.path)
         };
@@ -306,11 +312,12 @@ impl RecordWriter {
                 self.opened()
             }
             Err(newer @ FileError::Newer(_)) => {
-                self.give_up(&newer.to_string());
+                let step = newer.step(&self.path);
+                self.give_up(&newer.to_string(), step);
                 None
             }
             Err(error @ (FileError::InUse | FileError::Io(_))) => {
-                self.close(&error.to_string());
+                self.close(&error);
                 None
             }
         }
@@ -323,9 +330,10 @@ impl RecordWriter {
     }
 
     /// Closes the file for [`PAUSE`] after an error.
-    fn close(&mut self, why: &str) {
+    fn close(&mut self, error: &FileError) {
         self.let_go_until(Instant::now() + PAUSE);
-        self.problem(&format!("{} cannot be written: {why}", self.path.display()));
+        let problem = format!("{} cannot be written: {error}", self.path.display());
+        self.problem(&problem, error.step(&self.path));
     }
 
     /// Closes a file that was removed. A new one is begun at once, in a new folder if that is gone, too.
@@ -351,21 +359,23 @@ impl RecordWriter {
         }
     }
 
-    fn give_up(&mut self, why: &str) {
+    fn give_up(&mut self, why: &str, step: String) {
         self.shared.publish(None);
         self.file = FileState::Unusable;
         self.pending_bytes = 0;
         let waiting = u64::try_from(mem::take(&mut self.pending).len()).unwrap_or(u64::MAX);
         self.miss(waiting);
-        self.problem(&format!("nothing is kept: {}: {why}", self.path.display()));
+        let problem = format!("nothing is kept: {}: {why}", self.path.display());
+        self.problem(&problem, step);
     }
 
     /// Logs a problem once, and shows it in the status.
-    fn problem(&self, problem: &str) {
+    fn problem(&self, problem: &str, step: String) {
         let mut status = self.shared.status.lock();
         if status.problem.as_deref() != Some(problem) {
             tracing::warn!(target: line::TARGET, problem, "the activity log has a problem");
             status.problem = Some(problem.to_owned());
+            status.next_step = Some(step);
         }
     }
 
@@ -374,7 +384,7 @@ impl RecordWriter {
         self.let_go_until(Instant::now());
         self.set_aside += 1;
         if self.set_aside > MOST_SET_ASIDE {
-            return self.give_up(why);
+            return self.give_up(why, CHECK_DISK.to_owned());
         }
         let moment = moment::utc_millis(moment::millis(SystemTime::now())).replace([':', '.'], "-");
         let other = self.path.with_file_name(format!("{DAMAGED}{moment}"));
@@ -386,8 +396,12 @@ impl RecordWriter {
                 remove_older(&other);
             }
             Err(error) => {
-                let error = storage::in_words(&error);
-                self.give_up(&format!("{why}, and it cannot be moved away: {error}"));
+                let step = disk_step(&self.path, &error);
+                let unmoved = in_words(&error);
+                self.give_up(
+                    &format!("{why}, and it cannot be moved away: {unmoved}"),
+                    step,
+                );
             }
         }
     }

@@ -56,7 +56,7 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
 pub(super) fn activity_log(status: &StatusReport) -> Option<DoctorFinding> {
     let log = status.activity.as_ref()?;
     let what = format!("calls are not recorded: {}", log.problem.as_ref()?);
-    let fix = "make that file writable, and make room on its disk (or raise `ulimit -f`); or move it away, then `mcpproxy restart`";
+    let fix = log.next_step.as_deref().unwrap_or("`mcpproxy restart`");
     Some(DoctorFinding::fail(FILES, what, fix))
 }
 

@@ -57,10 +57,9 @@ fn failed(error: &UnreadableActivity) -> Failure {
             query.to_string(),
             query.next_step(),
         ),
-        UnreadableActivity::File(_) => {
-            let hint = "Check whether the disk is full; if not, restart the daemon: it then sets a damaged file aside.";
-            let step = "check whether the disk is full; if not, `mcpproxy restart` sets a damaged file aside";
-            Failure::new(ErrorCode::Internal, error.to_string(), hint).at_terminal(step)
+        UnreadableActivity::File { step, .. } => {
+            let failure = Failure::new(ErrorCode::Internal, error.to_string(), step.as_str());
+            failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
         }
     }
 }
