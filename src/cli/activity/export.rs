@@ -112,7 +112,11 @@ fn create(path: &Path, force: bool) -> Done<File> {
 
 fn unwritable(path: &Path, error: &io::Error) -> CommandFailure {
     let why = storage::in_words(error);
+    let step = match error.kind() {
+        ErrorKind::IsADirectory => "name another file".to_owned(),
+        _ => storage::disk_step(path, error),
+    };
     CommandFailure::failed(format!("{}: {why}", path.display()))
         .undone("nothing was written")
-        .next("name a writable file, or none for stdout")
+        .next(step)
 }
