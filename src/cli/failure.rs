@@ -198,7 +198,12 @@ impl From<DaemonError> for CommandFailure {
                 let pid = pid.map_or("its process".to_owned(), |pid| pid.to_string());
                 unreachable(&format!("`kill -9 {pid}` ends it; then `mcpproxy start`"))
             }
-            DaemonError::Unreachable { .. } => unreachable("`mcpproxy doctor`"),
+            DaemonError::Unreachable { pid: Some(pid), .. } => unreachable(&format!(
+                "try again; if it fails again: `kill -9 {pid}`, then `mcpproxy start`"
+            )),
+            DaemonError::Unreachable { pid: None, .. } => {
+                unreachable("look at `mcpproxy logs`, then try again")
+            }
             DaemonError::Refused(refusal) if refusal.code == Some(ErrorCode::UnknownPath) => {
                 Self::failed(what).next(ONE_VERSION)
             }

@@ -1,6 +1,8 @@
 //! Why a request to the daemon failed.
 
-use std::path::PathBuf;
+use std::{error::Error, path::PathBuf};
+
+use http_body_util::LengthLimitError;
 
 use super::AnswerDeadline;
 use crate::{config::LONGEST_SOCKET_PATH, failure::ErrorCode};
@@ -46,6 +48,8 @@ pub enum DaemonError {
     Unreachable {
         /// The local socket.
         socket: PathBuf,
+        /// The process that listens on it, where the system says that.
+        pid: Option<i32>,
         /// What happened.
         reason: String,
     },
@@ -94,4 +98,20 @@ pub struct DaemonRefusal {
     pub code: Option<ErrorCode>,
     /// The next step.
     pub hint: Option<String>,
+}
+
+/// Why the daemon is not reached where another program has its socket.
+pub(super) const ANOTHER: &str = "another program answers there";
+
+/// Why an exchange with the daemon has no answer, in plain words: the library's are for those who write a server.
+pub(super) fn unanswered(error: &(dyn Error + 'static)) -> String {
+    let of_http = error.downcast_ref::<hyper::Error>();
+    let why = if of_http.is_some_and(hyper::Error::is_parse) {
+        ANOTHER
+    } else if error.is::<LengthLimitError>() {
+        "the answer is too large"
+    } else {
+        "it ended before its answer was complete"
+    };
+    why.to_owned()
 }

@@ -19,6 +19,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
+use error::{ANOTHER, unanswered};
 pub use error::{DaemonError, DaemonRefusal};
 
 pub use crate::text::percent::encoded;
@@ -26,9 +27,10 @@ pub use crate::text::percent::encoded;
 use crate::{
     api::FilesApi,
     config::SOCKET,
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, in_plain_words},
     management::{Files, StatusReport, version_note},
     storage::in_words,
+    wire::json_fault,
 };
 
 /// How long connecting and the first, small answer may take.
@@ -149,28 +151,35 @@ impl DaemonClient {
             .await
             .map_err(|error| not_opened(&socket, &error))?;
         let pid = process_at(&stream);
-        let greeted = timeout(CONNECT, Self::greet(&socket, stream)).await;
+        let greeted = timeout(CONNECT, Self::greet(&socket, pid, stream)).await;
         let daemon = greeted.map_err(|_| DaemonError::Silent {
             pid,
             seconds: CONNECT.as_secs(),
         })??;
         match serde_json::from_slice::<Version>(&daemon.status) {
             Ok(Version { version }) => Ok(Self { version, ..daemon }),
-            Err(error) => Err(DaemonError::BadAnswer {
-                request: "GET /api/v1/status".to_owned(),
-                reason: error.to_string(),
+            // Every version of mcpproxy says which it is.
+            Err(_) => Err(DaemonError::Unreachable {
+                socket,
+                pid,
+                reason: ANOTHER.to_owned(),
             }),
         }
     }
 
-    async fn greet(socket: &Path, stream: SocketStream) -> Result<Self, DaemonError> {
+    async fn greet(
+        socket: &Path,
+        pid: Option<i32>,
+        stream: SocketStream,
+    ) -> Result<Self, DaemonError> {
         let unreachable = |reason: String| DaemonError::Unreachable {
             socket: socket.to_owned(),
+            pid,
             reason,
         };
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
-            .map_err(|error| unreachable(error.to_string()))?;
+            .map_err(|error| unreachable(unanswered(&error)))?;
         // Errors of the connection show in the request that is under way.
         let connection = tokio::spawn(async move { drop(connection.await) });
         let mut daemon = Self {
@@ -186,6 +195,11 @@ impl DaemonClient {
             .await
             .map_err(|error| match error {
                 DaemonError::Lost { reason, .. } => unreachable(reason),
+                DaemonError::Refused(DaemonRefusal {
+                    code: None,
+                    hint: None,
+                    ..
+                }) => unreachable(ANOTHER.to_owned()),
                 other => other,
             })?;
         Ok(daemon)
@@ -270,7 +284,7 @@ impl DaemonClient {
         let mut unfinished = BytesMut::new();
         let mut last = Bytes::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| error.to_string())?;
+            let frame = frame.map_err(|error| unanswered(&*error))?;
             unfinished.extend_from_slice(&frame.into_data().unwrap_or_default());
             while let Some(end) = memchr::memchr(b'\n', &unfinished) {
                 if !last.is_empty() {
@@ -295,16 +309,16 @@ impl DaemonClient {
         let body = Limited::new(answer.into_body(), LARGEST_ANSWER)
             .collect()
             .await
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| unanswered(&*error))?;
         Ok((status, body.to_bytes()))
     }
 
     async fn respond(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Body>, String> {
         match &mut self.way {
             Way::Socket { sender, .. } => {
-                sender.ready().await.map_err(|error| error.to_string())?;
+                sender.ready().await.map_err(|error| unanswered(&error))?;
                 let answer = sender.send_request(request).await;
-                let answer = answer.map_err(|error| error.to_string())?;
+                let answer = answer.map_err(|error| unanswered(&error))?;
                 Ok(answer.map(Either::Left))
             }
             Way::Files { api, .. } => Ok(api.answer(request).await.map(Either::Right)),
@@ -400,7 +414,7 @@ fn rpc_refusal(body: &[u8]) -> Option<DaemonRefusal> {
 pub fn read<'a, T: Deserialize<'a>>(request: &str, body: &'a [u8]) -> Result<T, DaemonError> {
     serde_json::from_slice(body).map_err(|error| DaemonError::BadAnswer {
         request: request.to_owned(),
-        reason: error.to_string(),
+        reason: in_plain_words(&json_fault(&error)),
     })
 }
 
@@ -450,6 +464,7 @@ pub(in crate::daemon_client) fn not_opened(socket: &Path, error: &io::Error) -> 
         io::ErrorKind::InvalidInput => DaemonError::TooLong(socket.to_owned()),
         _ => DaemonError::Unreachable {
             socket: socket.to_owned(),
+            pid: None,
             reason: in_words(error),
         },
     }
@@ -467,7 +482,19 @@ pub async fn open_socket(_socket: &Path) -> io::Result<SocketStream> {
 
 #[cfg(test)]
 mod tests {
-    use super::with_query;
+    use super::{Version, read, with_query};
+
+    #[test]
+    fn an_answer_that_is_not_understood_says_why_in_plain_words() {
+        for (body, why) in [
+            ("{}", "`version` is missing"),
+            ("<p>", "not JSON at line 1, column 1"),
+        ] {
+            let answer = read::<Version>("GET /x", body.as_bytes());
+            let error = answer.err().expect("it is none").to_string();
+            assert!(error.ends_with(why), "{error}");
+        }
+    }
 
     #[test]
     fn a_query_has_what_is_given() {
