@@ -60,7 +60,7 @@ impl KeyringError {
                 "`unset MCPPROXY_KEYRING`"
             }
             Self::Absent(_) => "`mcpproxy config set keyring auto`",
-            Self::Lost => "try again, or `mcpproxy config set keyring file`",
+            Self::Lost | Self::Failed(_) => "try again, or `mcpproxy config set keyring file`",
             Self::Silent => "answer its dialog, or `mcpproxy config set keyring file`",
             Self::Damaged(_) => {
                 "restore the file from a backup, or move it away and store each secret again: `mcpproxy secret set NAME`"
@@ -69,7 +69,6 @@ impl KeyringError {
             Self::UnknownChoice(_) => {
                 "`unset MCPPROXY_KEYRING`, or set it to auto, platform or file"
             }
-            Self::Failed(_) => "`mcpproxy doctor`",
         };
         step.to_owned()
     }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 
 use super::error::KeyringError;
 use crate::{storage, text::secret::Secret};
@@ -69,19 +70,28 @@ impl SecretsFile {
             Err(error) => return Err(self.failed("read", &error)),
         }
         // Only the place: the parser's error could contain a part of a secret.
-        let written: Written = serde_json::from_str(&text).map_err(|error| {
-            // A line break in a string is where the text was cut off, too.
-            if error.is_eof() || error.column() == 0 {
-                return self.damaged("is damaged: it ends too early");
-            }
-            let place = format!("line {}, column {}", error.line(), error.column());
-            self.damaged(&format!("is damaged: no valid JSON at {place}"))
-        })?;
+        let written: Written =
+            serde_json::from_str(&text).map_err(|error| match error.classify() {
+                Category::Syntax => {
+                    let place = match (error.line(), error.column()) {
+                        // A string goes beyond its line.
+                        (line, 0) => format!("the end of line {}", line.saturating_sub(1)),
+                        (line, column) => format!("line {line}, column {column}"),
+                    };
+                    self.damaged(&format!("is damaged: no valid JSON at {place}"))
+                }
+                Category::Eof => self.damaged("is damaged: it ends too early"),
+                Category::Data | Category::Io => {
+                    self.damaged("is damaged: it does not have the form that mcpproxy writes")
+                }
+            })?;
         if written.version != VERSION {
-            let version = written.version;
-            return Err(self.damaged(&format!(
-                "has version {version}, which this mcpproxy does not know"
-            )));
+            let (version, file) = (written.version, self.path.display());
+            let what = format!(
+                "the secrets in {file} cannot be read: a newer mcpproxy wrote them (version {version})"
+            );
+            let step = format!("update mcpproxy, or move {file} away and store each secret again");
+            return Err(KeyringError::Disk(what, step));
         }
         let secrets = written.secrets.into_iter();
         Ok(secrets
@@ -133,7 +143,8 @@ impl SecretsFile {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) if begun.elapsed() > LOCK_DEADLINE => {
-                    return Err(io::Error::other("another process is writing to it"));
+                    let why = "another process is writing to it";
+                    return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
                 }
                 Err(TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY),
             }
@@ -146,7 +157,14 @@ impl SecretsFile {
             self.path.display(),
             storage::in_words(error)
         );
-        KeyringError::Disk(what, storage::disk_step(&self.path, error))
+        let step = match error.kind() {
+            io::ErrorKind::WouldBlock => format!(
+                "end the process that locks {}, then try again",
+                self.folder.join(LOCK).display()
+            ),
+            _ => storage::disk_step(&self.path, error),
+        };
+        KeyringError::Disk(what, step)
     }
 
     fn damaged(&self, why: &str) -> KeyringError {

@@ -108,8 +108,8 @@ fn a_file_that_cannot_be_read_is_named_and_nothing_of_it_repeated() {
         ),
         ("", "is damaged: it ends too early"),
         (
-            r#"{"version": 2, "secrets": {"a": "hunter2"}}"#,
-            "has version 2, which this mcpproxy does not know",
+            r#"{"version": 1, "secrets": "hunter2"}"#,
+            "is damaged: it does not have the form that mcpproxy writes",
         ),
     ] {
         fs::write(folder.path().join("secrets.json"), text).expect("writable");
@@ -128,6 +128,14 @@ fn a_file_that_cannot_be_read_is_named_and_nothing_of_it_repeated() {
         let step = set.expect_err("it is broken").next_step();
         assert!(step.contains("move it away"), "{step}");
     }
+    let newer = r#"{"version": 2, "secrets": {"a": "hunter2"}}"#;
+    fs::write(folder.path().join("secrets.json"), newer).expect("writable");
+    let fault = values(&keyring, "a").expect_err("it is newer");
+    assert!(
+        fault.to_string().ends_with("wrote them (version 2)"),
+        "{fault}"
+    );
+    assert!(fault.next_step().starts_with("update mcpproxy"));
 }
 
 #[test]
