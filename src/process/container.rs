@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{config::Named, text::names::ServerName};
+use crate::{config::Named, storage::in_words, text::names::ServerName};
 
 /// The programs that can run a container. The first one that is found on the `PATH` is used.
 pub(super) const RUNTIMES: [&str; 2] = ["docker", "podman"];
@@ -141,7 +141,8 @@ impl ServerContainer {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let output = output(command, deadline).map_err(|error| failed(&error.to_string()))?;
+        let output = output(command, deadline)
+            .map_err(|error| failed(&format!("cannot be run: {}", in_words(&error))))?;
         match output {
             Some(output) if output.success => Ok(output.out),
             Some(output) => Err(failed(&format!("failed: {}", output.err.trim()))),

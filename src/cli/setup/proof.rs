@@ -102,7 +102,7 @@ async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
     if !line.contains(" 200") {
         return Err(format!("the answer is {line:?}"));
     }
-    let answer: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+    let answer: Value = serde_json::from_str(body).map_err(|_| "the answer is not JSON")?;
     let result = answer.get("result").ok_or_else(|| {
         let message = answer.pointer("/error/message").and_then(Value::as_str);
         message.unwrap_or("the answer has no result").to_owned()
