@@ -150,7 +150,7 @@ pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option
 }
 
 /// A step from the server's row in the same words over REST, because it names no command.
-fn without_command(step: NextStep) -> NextStep {
+pub(super) fn without_command(step: NextStep) -> NextStep {
     match step {
         NextStep::Act { how, .. } => NextStep::act(how.clone()).or_request(how),
         step => step,

@@ -9,7 +9,7 @@ use super::{
     Backing, Management, OperatorView, ServerRow,
     entry_review::ShownIn,
     logs::{LogLines, last_lines},
-    operator_hints::closest_server,
+    operator_hints::{closest_server, without_command},
     patching::{plan_patch, read_patch},
     writing::blocking,
 };
@@ -326,9 +326,10 @@ fn no_log(row: &ServerRow) -> Failure {
             row.step
                 .clone()
                 .filter(|_| row.is_failing())
-                .unwrap_or(NextStep::ShowServer),
+                .unwrap_or_else(|| NextStep::act("read the log on its host, or tell its operator")),
         ),
     };
+    let step = without_command(step);
     let failure = Failure::new(ErrorCode::NoLog, error, hint).with_step(step);
     failure.of_server(name)
 }

@@ -278,6 +278,7 @@ async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
     for (status, next_step) in [
         (StatusCode::UNAUTHORIZED, "upstream login up"),
         (StatusCode::NOT_FOUND, "/mcp"),
+        (StatusCode::BAD_GATEWAY, "read the log on its host"),
     ] {
         let refuse = move || async move { (status, "no") };
         let server = http::serve(Router::new().fallback(refuse)).await;
@@ -287,7 +288,22 @@ async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
             .await;
         let row = row_saying(&daemon, &format!("HTTP {}", status.as_u16())).await;
         has!(row["next_step"], next_step);
+        if status.is_server_error() {
+            let logs = daemon.rest("GET", "/api/v1/servers/up/logs", "").await;
+            has!(logs.json()["hint"], "Read the log on its host");
+        }
     }
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_for_its_credentials_says_where_they_are() {
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
+    daemon.client_of("up__echo").await;
+    upstream.forget_sessions(403);
+    let call = r#"{"variant":"write","name":"up:echo"}"#;
+    let refused = daemon.rest("POST", "/api/v1/call", call).await;
+    has!(refused.json()["hint"], "credentials in its `headers`");
 }
 
 #[tokio::test]

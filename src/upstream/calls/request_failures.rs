@@ -197,6 +197,9 @@ impl Upstream {
             }
             // It was connected at this URL. A restart says whether the path is still right.
             LinkError::Status { status: 404, .. } => NextStep::Restart,
+            LinkError::Status {
+                status: 401 | 403, ..
+            } if code == ErrorCode::ServerUnavailable => NextStep::fix(NextStep::CREDENTIALS),
             _ => return failure,
         };
         failure.with_step(step)
