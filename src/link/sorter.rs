@@ -30,7 +30,7 @@ impl Sorter {
             return false;
         }
         match Message::parse(&text.slice_ref(trimmed)) {
-            Ok(message) => self.message(in_flight, message),
+            Ok(message) => self.message(in_flight, message, trimmed),
             // Revision 2025-03-26 lets servers send several at once.
             Err(_) if trimmed.first() == Some(&b'[') => {
                 self.batch(in_flight, &text.slice_ref(trimmed))
@@ -52,7 +52,7 @@ impl Sorter {
         let mut has_ended = false;
         for element in batch.elements() {
             has_ended |= match Message::parse(element.bytes()) {
-                Ok(message) => self.message(in_flight, message),
+                Ok(message) => self.message(in_flight, message, element.as_bytes()),
                 Err(_) => self.pass_over(element.as_bytes()),
             };
         }
@@ -83,7 +83,8 @@ impl Sorter {
         number.is_some()
     }
 
-    fn message(&mut self, in_flight: &RequestsInFlight, message: Message) -> bool {
+    /// Takes a message, of which this is the text.
+    fn message(&mut self, in_flight: &RequestsInFlight, message: Message, text: &[u8]) -> bool {
         in_flight.news().note_heard();
         match message {
             Message::Response(Response {
@@ -91,14 +92,14 @@ impl Sorter {
                 outcome,
             }) => match id.our_number() {
                 Some(number) => in_flight.finish(number, Ok(outcome)),
-                None => self.pass_over(b"an answer to an unknown request"),
+                None => self.pass_over(text),
             },
             Message::Response(Response {
                 id: None,
                 outcome: Outcome::Error(_),
-            }) => self.unattributed_error(in_flight),
+            }) => self.unattributed_error(in_flight, text),
             // Whoever could answer has read the request, and its id.
-            Message::Response(Response { id: None, .. }) => self.pass_over(b"a result without id"),
+            Message::Response(Response { id: None, .. }) => self.pass_over(text),
             Message::Notification(notice) => {
                 Self::notice(in_flight, notice);
                 false
@@ -137,14 +138,14 @@ impl Sorter {
     }
 
     /// The server could not read a request and does not say which. With one in flight it is that one.
-    fn unattributed_error(&mut self, in_flight: &RequestsInFlight) -> bool {
+    fn unattributed_error(&mut self, in_flight: &RequestsInFlight, text: &[u8]) -> bool {
         match in_flight.only() {
             Some(number) => {
                 let error =
                     LinkError::Broken("the server rejected the request as unreadable".to_owned());
                 in_flight.finish(number, Err(error))
             }
-            None => self.pass_over(b"an error without id"),
+            None => self.pass_over(text),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 pub(super) struct Written {
     /// The line of its stderr that says most of the cause.
     pub(super) stderr: Option<String>,
-    /// The quoted line of its stdout that is not an MCP message.
+    /// The quoted line of its stdout that is no MCP message, or one that nothing waits for.
     pub(super) stdout: Option<String>,
 }
 
@@ -95,8 +95,7 @@ impl ConnectError {
         let Written { stderr, stdout } = &*self.wrote;
         let stderr = stderr.as_ref().map(|line| format!(": \"{line}\""));
         let stdout = stdout.as_ref();
-        let stdout =
-            stdout.map(|line| format!("; a line of its stdout is not an MCP message: {line}"));
+        let stdout = stdout.map(|line| format!("; an unexpected line on its stdout: {line}"));
         let (stderr, stdout) = (stderr.unwrap_or_default(), stdout.unwrap_or_default());
         format!("{}{stderr}{stdout}", self.reason)
     }
@@ -137,7 +136,7 @@ mod tests {
         let error = ConnectError::plain("no answer", NextStep::ReadLog);
         let mut error = error.after_writing("\"hello\"");
         error.wrote.stderr = Some("v1".to_owned());
-        let expected = "no answer: \"v1\"; a line of its stdout is not an MCP message: \"hello\"";
+        let expected = "no answer: \"v1\"; an unexpected line on its stdout: \"hello\"";
         assert_eq!(error.whole(), expected);
     }
 

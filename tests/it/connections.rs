@@ -219,6 +219,10 @@ async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
     let row = row_saying(&daemon, "\"***\"").await;
     lacks!(row.to_string(), "hunter22", "{row}");
 
+    let stray = r#"echo '{"jsonrpc":"2.0","id":7,"result":{}}'; exec sleep 600"#;
+    home.write_config(TestDaemon::builder().entry("up", entry(stray)).text());
+    row_saying(&daemon, r#"\"id\":7"#).await;
+
     let endless = "head -c 80000000 /dev/zero | tr '\\0' x; exec sleep 600";
     let entry = json!({"command": "sh", "args": ["-c", endless]});
     home.write_config(TestDaemon::builder().entry("up", entry).text());
