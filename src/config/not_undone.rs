@@ -4,8 +4,13 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotUndone {
     /// The history cannot be read.
-    #[error("the history of the configuration cannot be read")]
-    Unreadable,
+    #[error("the history of the configuration cannot be read: {why}")]
+    Unreadable {
+        /// The reason.
+        why: String,
+        /// What to do about it.
+        step: String,
+    },
     /// There are no changes.
     #[error("there are no changes yet")]
     Empty,

@@ -13,9 +13,10 @@ use crate::{
 
 /// Runs work that waits for the disk, off the workers of the runtime.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|fault| {
-        let error = format!("it failed: {fault}");
-        Failure::new(ErrorCode::Internal, error, "Try again.")
+    tokio::task::spawn_blocking(work).await.map_err(|_| {
+        let error = "mcpproxy has an internal fault, which is in its log";
+        let hint = "Read the log of mcpproxy, then try again.";
+        Failure::new(ErrorCode::Internal, error, hint).at_terminal("`mcpproxy logs`")
     })
 }
 
@@ -122,6 +123,10 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             failure(ErrorCode::NotUndone, "Change the value itself.")
                 .at_terminal("`mcpproxy config edit` opens the file")
         }
+        WriteError::Edit(EditError::NotUndone(NotUndone::Unreadable { step, .. })) => {
+            let failure = failure(ErrorCode::NotUndone, step);
+            failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
+        }
         WriteError::Edit(EditError::NotUndone(why)) => {
             let failure = failure(
                 ErrorCode::NotUndone,
@@ -135,6 +140,10 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
                 NotUndone::Withdrawn { server, .. } => {
                     let server = as_argument(server);
                     NextStep::act(format!("`mcpproxy upstream inspect {server}`"))
+                }
+                NotUndone::Secret(_) => {
+                    NextStep::act("enter the value again: `mcpproxy config edit`")
+                        .or_request("Enter the value again: PATCH /api/v1/config.")
                 }
                 _ => NextStep::ShowChanges,
             })

@@ -114,7 +114,7 @@ fn say_end(change: &ConfigChange, files: &Files, dry_run: bool, out: Output) {
         (None, false) => {
             let folder = files.data_dir().display();
             out.warning(&format!(
-                "changed, but `config undo` cannot undo it: {folder} cannot be written to"
+                "changed, but `config undo` cannot undo it: the history in {folder} cannot be written"
             ));
         }
         (Some(id), _) => out.done(&match change.undoes {

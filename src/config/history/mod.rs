@@ -234,6 +234,12 @@ impl History {
         self.0.file.as_deref()?.parent()
     }
 
+    /// The step after an error of its file, which the error names.
+    pub fn step_after(error: &io::Error) -> String {
+        let remedy = storage::disk_remedy(Path::new(store::FILE), error);
+        remedy.unwrap_or_else(|| "let your user read the data folder".to_owned())
+    }
+
     /// All changes, the latest last. Blocks.
     pub fn entries(&self) -> io::Result<Vec<HistoryEntry>> {
         let stored = self.stored()?.into_iter();
@@ -401,7 +407,10 @@ impl History {
     pub fn change_to_undo(&self, id: Option<u64>) -> Result<ChangeToUndo, NotUndone> {
         let file = self.0.file.as_deref();
         let text = file.map_or(Ok(String::new()), store::text);
-        let text = text.map_err(|_| NotUndone::Unreadable)?;
+        let text = text.map_err(|error| NotUndone::Unreadable {
+            why: storage::in_words(&error),
+            step: Self::step_after(&error),
+        })?;
         undoing::find(&text, id).map(ChangeToUndo)
     }
 }

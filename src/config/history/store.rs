@@ -84,12 +84,12 @@ pub(super) struct Numbered {
 /// The text of the file; an empty one where there is no file.
 pub(super) fn text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
-    match File::open(file) {
-        Ok(file) => file.take(2 * LARGEST).read_to_string(&mut text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(text),
-        Err(error) => return Err(error),
-    };
-    Ok(text)
+    let opened = File::open(file);
+    match opened.and_then(|file| file.take(2 * LARGEST).read_to_string(&mut text)) {
+        Ok(_) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(text),
+        Err(error) => Err(storage::of_file(file)(error)),
+    }
 }
 
 /// The changes in the file; lines that cannot be read are skipped.
