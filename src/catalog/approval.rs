@@ -1,11 +1,12 @@
 //! A person's decisions about what a server lists: approvals of what was reviewed, and their withdrawal. Gives the ledger that results; the
 //! catalog's task puts it in force, or these functions write it where no daemon runs.
 
-use std::path::Path;
+use std::{io, path::Path};
 
 use super::{ServerCatalog, pinning::with_listed};
 use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
+    storage::disk_remedy,
     text::names::{self, ServerName},
     trust::{
         approvals::{self, Approval, ApprovalStep, Ledger, Lock, ThingKind},
@@ -123,14 +124,20 @@ pub fn approve_in_files(
 
 fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> Result {
     let saved = approvals::save(data_dir, server, ledger);
-    saved.map_err(|error| not_saved(server, &error.to_string()))
+    saved.map_err(|error| not_saved(server, &error))
 }
 
 /// The failure of an approval that is not on disk.
-pub(super) fn not_saved(server: &ServerName, why: &str) -> Failure {
-    let error = format!("the approval could not be saved: {why}");
-    let hint = "Check that mcpproxy can write to the data folder, then approve again.";
-    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
+pub(super) fn not_saved(server: &ServerName, error: &io::Error) -> Failure {
+    let remedy = disk_remedy(Path::new(server.as_str()), error);
+    let mut step = remedy.unwrap_or_else(|| "let mcpproxy write to the data folder".to_owned());
+    if error.kind() == io::ErrorKind::InvalidData {
+        // The daemon reads it only when it starts.
+        step.push_str("; then `mcpproxy restart`");
+    }
+    let error = format!("the approval could not be saved: {error}");
+    let failure = Failure::new(ErrorCode::Internal, error, step.as_str()).of_server(server);
+    failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
 }
 
 /// Takes approvals back in the ledger's file, where no daemon runs. Blocks.
@@ -160,6 +167,22 @@ pub(super) fn withdrawn(withdrawal: &ApprovalWithdrawal, ledger: &Ledger) -> Res
 mod tests {
     use super::*;
     use crate::{catalog::Listing, wire::Revision};
+
+    #[test]
+    fn an_approval_that_is_not_saved_names_the_file_and_the_step() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("approvals");
+        std::fs::write(&place, "in the way").expect("ours");
+        let server = ServerName::parse("s").expect("a name");
+        let failure = save(folder.path(), &server, &Ledger::default()).expect_err("a file");
+        let place = place.display();
+        assert!(
+            failure
+                .error
+                .ends_with(&format!("{place}: it is not a folder"))
+        );
+        assert_eq!(failure.hint, format!("Move {place} away."));
+    }
 
     #[test]
     fn another_word_of_anything_that_is_shown_is_another_thing_that_was_seen() {

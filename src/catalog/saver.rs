@@ -126,11 +126,9 @@ impl Waiting {
             if let Err(error) = &saved {
                 tracing::warn!(server = %name, %error, "approvals not saved");
             }
-            let why = saved.err().map(|error| error.to_string());
+            let failure = saved.err().map(|error| not_saved(&name, &error));
             for done in done {
-                let saved = why
-                    .as_ref()
-                    .map_or(Ok(()), |why| Err(not_saved(&name, why)));
+                let saved = failure.clone().map_or(Ok(()), Err);
                 // A caller that left needs no answer.
                 let _ = done.send(saved);
             }

@@ -75,6 +75,9 @@ pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             format!("make room on the disk of {}", place.display())
         }
+        io::ErrorKind::FileTooLarge if error.get_ref().is_some() => {
+            format!("make {} smaller", place.display())
+        }
         io::ErrorKind::FileTooLarge => {
             "have the system allow larger files (`ulimit -f`), then try again".to_owned()
         }

@@ -145,17 +145,18 @@ pub(super) fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> 
 /// Writes a server's ledger. Blocks. Refuses a ledger that would be too large to be read back, and one whose file could not be read: the file
 /// stays as it is then.
 pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result<()> {
+    let file = file(data_dir, server);
     if ledger.is_unread {
-        let why = "the earlier approvals cannot be read, so mcpproxy does not overwrite them; \
-                   make their file readable, then restart the daemon";
-        return Err(io::Error::other(why));
+        let why = "the earlier approvals cannot be read, so mcpproxy does not overwrite them";
+        let error = io::Error::new(io::ErrorKind::InvalidData, why);
+        return Err(storage::of_file(&file)(error));
     }
     let text = text_of(server, ledger)?;
     if text.len() as u64 > LARGEST {
-        return Err(io::Error::other("it would be larger than 64 MiB"));
+        return Err(storage::of_file(&file)(storage::too_large(LARGEST)));
     }
     storage::create_private_subfolder(&folder(data_dir))?;
-    storage::write_atomically(&file(data_dir, server), &text)
+    storage::write_atomically(&file, &text)
 }
 
 /// A ledger as JSON.
