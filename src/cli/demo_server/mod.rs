@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::runtime::sync::Guarded;
+use crate::{runtime::sync::Guarded, wire::json_fault};
 
 /// Every revision spoken here, oldest first.
 const REVISIONS: [&str; 3] = ["2024-11-05", "2025-06-18", "2025-11-25"];
@@ -52,7 +52,7 @@ impl Server {
         let message: Value = match serde_json::from_slice(line) {
             Ok(message) => message,
             Err(error) => {
-                let error = DemoError::new(-32700, format!("the line is not JSON: {error}"));
+                let error = DemoError::new(-32700, format!("the line is {}", json_fault(&error)));
                 return send(&error.reply(&Value::Null));
             }
         };
