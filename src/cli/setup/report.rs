@@ -207,8 +207,11 @@ impl SetupReport {
             let more = self.next_steps.len() - MOST_STEPS;
             out.done(&format!("  and {more} more: `mcpproxy doctor`"));
         }
-        if let Some(call) = &self.example {
-            out.done(&format!("try a tool: `{call}`"));
+        let has_tools = || self.servers.iter().any(|server| server.tools > Some(0));
+        match &self.example {
+            Some(call) => out.done(&format!("try a tool: `{call}`")),
+            None if has_tools() => out.done("see your tools: `mcpproxy tools`"),
+            None => (),
         }
         if let Some(page) = self.daemon.as_ref().and_then(|daemon| daemon.page.as_ref()) {
             out.done(&format!("web UI: {page} (logged in: `mcpproxy ui`)"));
