@@ -72,7 +72,7 @@ impl<B: Backing> Management<B> {
         }
         // The demo server ends if the file has an entry of its name by now.
         self.0.reread().await;
-        let error = "nothing was added: the demo server is already running";
+        let error = "no other server can have the name demo while the demo server runs";
         let refuse = |hint| Failure::new(ErrorCode::ServerExists, error, hint).of_server(name);
         match self.demo_origin() {
             None => Ok(()),
@@ -81,7 +81,7 @@ impl<B: Backing> Management<B> {
             )),
             Some(DemoOrigin::Request) => {
                 Err(refuse("Choose another name, or remove the demo server.")
-                    .at_terminal("choose another name, or `mcpproxy upstream remove demo`"))
+                    .at_terminal("choose another name, or run `mcpproxy upstream remove demo`"))
             }
         }
     }

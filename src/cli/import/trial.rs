@@ -46,7 +46,7 @@ pub(super) async fn try_chosen(
                 again("install it, or give the program's full path after `--`")
             }
             Some(NextStep::FixEntry { how: Some(how), .. } | NextStep::Act { how, .. }) => {
-                again(&how.replace("`url`", "URL"))
+                again(&how)
             }
             Some(NextStep::FindType) => {
                 again("check the path of its URL: most end in /mcp or /sse")

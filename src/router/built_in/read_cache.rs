@@ -40,7 +40,7 @@ fn define(settings: &Settings) -> Value {
     json!({
         "name": "read_cache",
         "title": "Read on in a long result",
-        "description": "Reads on where a result ends with \"[cut here by mcpproxy: …]\". Copy \"key\" and \"offset\" from there; each page has the next offset. Read on only if you need the rest: a narrower call is often better.",
+        "description": "Returns the next part of a result that ends with \"[cut here by mcpproxy: …]\". Copy \"key\" and \"offset\" from there; each part but the last gives the next offset. Do this only if you need the rest: a narrower call is often better.",
         "inputSchema": {
             "type": "object",
             "properties": {

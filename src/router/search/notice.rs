@@ -104,7 +104,9 @@ pub(super) fn unconnected(servers: &[String]) -> String {
 pub(super) fn contradiction(named: &[&str], server: &str) -> String {
     let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
     let named = some_of(&named);
-    format!("The query searches {named}, but \"server\" is {server}. Leave one of them out.")
+    format!(
+        "The query searches {named}, but \"server\" is {server}. Leave out \"server\", or the servers in the query."
+    )
 }
 
 /// Where nothing was found, and nothing is held back.

@@ -105,7 +105,7 @@ impl Lock {
         }
         let written: Written = serde_json::from_str(text).map_err(unreadable)?;
         if !is_made_of_objects(&value) {
-            let problem = "the file and each of its tools must be an object {…}";
+            let problem = "the file must be an object {…}, and so must each of its tools";
             return Err(LockError::Unreadable(problem.to_owned()));
         }
         let mut lock = Self::default();

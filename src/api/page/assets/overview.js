@@ -227,7 +227,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
 
 /** What there is to say of one that is well. */
 function calm(one, stats) {
-  if (one.state === "Connecting") return "Starting; no answer yet";
+  if (one.state === "Connecting") return `${one.transport === "stdio" ? "Starting" : "Connecting"}; no answer yet`;
   const runs = one.instances ? count(one.instances, "instance runs", "instances run") : one.transport === "stdio" ? "Running" : "Connected";
   return `${runs}; ${stats?.calls ? `calls take ${took(stats.median_us)} (median)` : "no calls in the last hour"}`;
 }
