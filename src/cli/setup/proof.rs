@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -15,8 +16,9 @@ use super::{
 };
 use crate::{
     config::Provider,
-    daemon_client::DaemonClient,
+    daemon_client::{self, DaemonClient, DaemonError},
     doctor,
+    failure::ErrorCode,
     gate::Standing,
     management::{Files, ServerList, ServerRow, ServerState},
     storage::in_words,
@@ -58,11 +60,8 @@ pub(super) async fn call(
     }
     let began = Instant::now();
     let answer = timeout(ANSWERS_WITHIN, ask(address, token.as_deref())).await;
-    let answer = answer.unwrap_or_else(|_| Err("no answer in time".to_owned()));
-    answer.map_err(|why| {
-        let what = format!("a call of retrieve_tools at http://{address}/mcp failed: {why}");
-        CommandFailure::failed(what).next("`mcpproxy doctor` says what is wrong")
-    })?;
+    let answer = answer.unwrap_or_else(|_| Err(CommandFailure::failed("no answer in time")));
+    answer.map_err(|why| not_called(why, token.is_some()))?;
     let milliseconds = began.elapsed().as_secs_f64() * 1_000.0;
     report.proof = Some(ProofRow {
         url: format!("http://{address}/mcp"),
@@ -79,8 +78,25 @@ pub(super) async fn call(
     Ok(())
 }
 
+/// The failure of the test call.
+fn not_called(why: CommandFailure, has_token: bool) -> CommandFailure {
+    let is_token = has_token && why.code == Some(ErrorCode::Unauthorized);
+    let with = if is_token {
+        " with $MCPPROXY_TOKEN"
+    } else {
+        ""
+    };
+    let outcome = format!("everything is set up, but the call of retrieve_tools{with} failed");
+    let why = why.undone(&outcome);
+    if is_token {
+        why.next("`mcpproxy token add NAME`, then set MCPPROXY_TOKEN to its token, or unset it")
+    } else {
+        why.or_next("`mcpproxy doctor` says what is wrong")
+    }
+}
+
 /// Calls `retrieve_tools`. The request has no session, so its answer is plain JSON.
-async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
+async fn ask(address: SocketAddr, token: Option<&str>) -> Done {
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "retrieve_tools", "arguments": { "query": "list", "limit": 1, "detail": "compact" } },
@@ -94,25 +110,24 @@ async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
         body.len()
     );
     let answer = doctor::answer_to(&request, address).await;
-    let answer = answer.map_err(|error| in_words(&error))?;
-    let (head, body) = answer
-        .split_once("\r\n\r\n")
-        .ok_or("the answer could not be understood")?;
-    let line = head.lines().next().unwrap_or_default();
-    if !line.contains(" 200") {
-        return Err(format!("the answer is {line:?}"));
+    let answer = answer.map_err(|error| CommandFailure::failed(in_words(&error)))?;
+    let odd = || CommandFailure::failed("the answer could not be understood");
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(odd)?;
+    let status = head.split(' ').nth(1);
+    let status = status.and_then(|code| code.parse::<StatusCode>().ok());
+    let status = status.ok_or_else(odd)?;
+    let refused = |text: &str| {
+        let refusal = daemon_client::refusal(status, text.as_bytes());
+        CommandFailure::from(DaemonError::Refused(refusal))
+    };
+    if status != StatusCode::OK {
+        return Err(refused(body));
     }
-    let answer: Value = serde_json::from_str(body).map_err(|_| "the answer is not JSON")?;
-    let result = answer.get("result").ok_or_else(|| {
-        let message = answer.pointer("/error/message").and_then(Value::as_str);
-        message.unwrap_or("the answer has no result").to_owned()
-    })?;
+    let answer: Value = serde_json::from_str(body).map_err(|_| odd())?;
+    let result = answer.get("result").ok_or_else(|| refused(body))?;
     if result.get("isError") == Some(&Value::Bool(true)) {
         let text = result.pointer("/content/0/text").and_then(Value::as_str);
-        let text = text.unwrap_or("the tool reports an error");
-        // A refusal is JSON.
-        let refusal: Value = serde_json::from_str(text).unwrap_or_default();
-        return Err(refusal["error"].as_str().unwrap_or(text).to_owned());
+        return Err(refused(text.unwrap_or_default()));
     }
     Ok(())
 }
