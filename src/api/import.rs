@@ -279,7 +279,7 @@ async fn add_chosen(
     let entries = report.entries(is_held).into_iter();
     let (places, entries): (Vec<_>, Vec<_>) =
         entries.map(|(at, name, entry)| (at, (name, entry))).unzip();
-    let outcomes = management.add_servers(entries).await;
+    let outcomes = management.add_servers(entries).await?;
     for (at, outcome) in places.into_iter().zip(outcomes) {
         report.id = outcome.as_ref().map_or(report.id, |id| *id);
         let error = outcome.err();

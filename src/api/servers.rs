@@ -126,7 +126,8 @@ fn entries<V: Verbs>() -> Routes<V> {
             add_several::<V>,
             About::new("addServers", "Adds servers in one change of the configuration file; if one cannot be added, the others still are.")
                 .takes::<Additions>()
-                .gives::<Added>(),
+                .gives::<Added>()
+                .fails(&[ErrorCode::ConfigUnusable]),
         )
         .get(
             "/api/v1/servers/{name}",
@@ -272,7 +273,7 @@ async fn add_several<V: Verbs>(
 ) -> Answer {
     let named = servers.into_iter().map(with_name);
     let named = named.collect::<Result<Vec<_>, _>>()?;
-    let outcomes = verbs.management().add_servers(named).await;
+    let outcomes = verbs.management().add_servers(named).await?;
     let id = outcomes.iter().flatten().next().copied().flatten();
     let errors = outcomes.into_iter().map(Result::err);
     let errors = errors.map(|failure| failure.map(|failure| failure.error));

@@ -21,11 +21,12 @@ impl<B: Backing> Management<B> {
         Ok(ServerChange::of(self.server(name)?, &["added"]).with_id(id))
     }
 
-    /// Adds servers by one change of the file, and gives its number in the history. If a server cannot be added, the others still are.
+    /// Adds servers by one change of the file, and gives its number in the history. If a server cannot be added, the others still are. Fails
+    /// as a whole if the change cannot be made.
     pub async fn add_servers(
         &self,
         entries: Vec<(String, Map<String, Value>)>,
-    ) -> Vec<Result<Option<u64>>> {
+    ) -> Result<Vec<Result<Option<u64>>>> {
         let mut additions: Vec<Result<Change>> = Vec::new();
         for (name, entry) in entries {
             let checked = self.check_name(&name).await;
@@ -43,8 +44,9 @@ impl<B: Backing> Management<B> {
             match (taken, written) {
                 (Some(taken), Err(failure)) => *taken = Err(failure),
                 (_, written) => {
+                    let id = written?;
                     let results = additions.into_iter();
-                    return results.map(|one| one.and(written.clone())).collect();
+                    return Ok(results.map(|one| one.map(|_| id)).collect());
                 }
             }
         }

@@ -128,7 +128,7 @@ impl ImportCommand {
         if takes {
             values::fill_placeholders(&files, &mut report, out);
             values::keep_secrets(&files, &mut report, self.secrets, out)?;
-            add(&mut daemon, &mut report, self.is_held, out).await;
+            add(&mut daemon, &mut report, self.is_held).await?;
         }
         let places = home_places(&files)?;
         let us = our_address(&files, connection::location_of(&daemon).as_ref());
@@ -251,30 +251,23 @@ pub(super) async fn add(
     daemon: &mut DaemonClient,
     report: &mut ImportReport,
     is_held: bool,
-    out: Output,
-) {
+) -> Done {
     let entries = report.entries(is_held).into_iter();
     let named = entries.map(|(at, name, mut entry)| {
         entry.insert("name".to_owned(), json!(name));
-        ((at, name), entry)
+        (at, entry)
     });
     let (places, servers): (Vec<_>, Vec<_>) = named.unzip();
     if servers.is_empty() {
-        return;
+        return Ok(());
     }
     let body = json!({ "servers": servers }).to_string();
     let (path, deadline) = ("/api/v1/additions", AnswerDeadline::Daemon);
-    let added = daemon.request(Method::POST, path, body, deadline).await;
-    let errors = match added {
-        Ok(Added { errors }) => errors,
-        Err(error) => vec![Some(error.to_string()); places.len()],
-    };
-    for ((at, name), error) in places.into_iter().zip(errors) {
-        if let Some(error) = &error {
-            out.warning(&format!("{name} was not added: {error}"));
-        }
+    let Added { errors } = daemon.request(Method::POST, path, body, deadline).await?;
+    for (at, error) in places.into_iter().zip(errors) {
         report.note(at, error);
     }
+    Ok(())
 }
 
 /// The step for a server that was not imported because it lacks a value.

@@ -91,7 +91,7 @@ pub(in crate::cli) async fn add_pasted(
             out.note(&format!("{} {gets}", server.written_name));
         }
     }
-    add(&mut daemon, &mut report, is_held, out).await;
+    add(&mut daemon, &mut report, is_held).await?;
     if out.is_json() {
         output::print_value(&report)?;
     } else {

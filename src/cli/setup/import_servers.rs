@@ -50,7 +50,7 @@ pub(super) async fn import_servers(
     found.choose(&chosen);
     import::values::fill_placeholders(files, &mut found, out);
     import::values::keep_secrets(files, &mut found, secrets, out)?;
-    import::add(&mut daemon, &mut found, false, out).await;
+    import::add(&mut daemon, &mut found, false).await?;
     import::say_readable(files.config_file(), &found, out);
     if !out.is_json() {
         import::say_beside_missing(&found, out);
@@ -63,10 +63,7 @@ pub(super) async fn import_servers(
             report.imported.extend(server.new_name().map(str::to_owned));
         } else if server.error.is_some() || all && is_wrong {
             report.not_imported.push(name.to_owned());
-            // For a chosen server, `add` has printed a warning.
-            if !server.chosen {
-                out.warning(&format!("{name} was not imported: {}", server.why_not()));
-            }
+            out.warning(&format!("{name} was not imported: {}", server.why_not()));
             let step = import::value_step(server);
             let step = step.map(|step| format!("{name} needs a value: {step}"));
             report.next_steps.extend(step);
