@@ -173,6 +173,7 @@ impl ErrorCode {
                 | Self::WrongVariant
                 | Self::AccessDenied
                 | Self::RateLimited
+                | Self::Overloaded
                 | Self::LoginRequired
                 | Self::NotUndone
                 | Self::UnknownProfile

@@ -200,10 +200,19 @@ impl Upstream {
             LinkError::Status {
                 status: 401 | 403, ..
             } if code == ErrorCode::ServerUnavailable => NextStep::fix(NextStep::CREDENTIALS),
+            LinkError::Status { retry_after, .. } if code == ErrorCode::Overloaded => {
+                NextStep::act(again(*retry_after))
+            }
             _ => return failure,
         };
         failure.with_step(step)
     }
+}
+
+/// The step where a server takes no more requests for now.
+fn again(retry_after: Option<Duration>) -> String {
+    let wait = retry_after.map(|wait| format!("in {}", duration::in_words(wait)));
+    format!("Try again {}", wait.as_deref().unwrap_or("later"))
 }
 
 /// The failure after a status that is no answer, with its hint: only few of them say that the server did nothing.
@@ -216,9 +225,7 @@ fn after_status(
         (429, _) | (503, Some(_)) => {
             let text =
                 format!("the server {name:?} accepts no more requests for now (HTTP {status})");
-            let wait = retry_after.map(|wait| format!("in {}", duration::in_words(wait)));
-            let when = wait.as_deref().unwrap_or("later");
-            let hint = format!("Nothing ran. Try again {when}.");
+            let hint = format!("Nothing ran. {}.", again(retry_after));
             (ErrorCode::Overloaded, text, hint)
         }
         (404, _) => (
@@ -259,5 +266,6 @@ mod tests {
         let (_, text, hint) = after_status(&name, 404, None);
         assert_eq!(text, "the server \"web\" now answers HTTP 404");
         assert!(hint.ends_with("Tell the user to restart that server."));
+        assert_eq!(again(wait), "Try again in 5 s");
     }
 }

@@ -163,20 +163,23 @@ impl Upstream {
             Err(why) => why,
         };
         let name = self.name();
-        let (others, hint) = match why {
+        let (others, hint, step) = match why {
             NoSlot::Full => (
                 "too many wait",
                 "Nothing ran. Try again later, with fewer calls at once.",
+                "try again later, with fewer calls at once",
             ),
             NoSlot::Late => (
                 "none ended in time",
                 "Nothing ran. Try again later; the user can raise max_concurrent_requests.",
+                "try again later, or raise `max_concurrent_requests`",
             ),
         };
         let error = format!(
             "the server {name:?} is busy: {bound} of {bound} requests run (max_concurrent_requests), and {others}"
         );
-        Err(Failure::new(ErrorCode::Overloaded, error, hint).of_server(name))
+        let failure = Failure::new(ErrorCode::Overloaded, error, hint);
+        Err(failure.at_terminal(step).of_server(name))
     }
 }
 

@@ -41,18 +41,19 @@ pub(in crate::upstream) enum NotEntered {
 
 impl NotEntered {
     pub(in crate::upstream) fn failure(self, server: &ServerName) -> Failure {
-        let (code, error, hint) = match self {
-            Self::Gone => (
+        let failure = match self {
+            Self::Gone => Failure::new(
                 ErrorCode::ServerUnavailable,
                 format!("the server {server:?} was stopped or replaced"),
                 "Try again.",
             ),
-            Self::Full => (
+            Self::Full => Failure::new(
                 ErrorCode::Overloaded,
                 format!("too many clients use the server {server:?} at once"),
                 "Nothing ran. Try again later, or close unused clients.",
-            ),
+            )
+            .at_terminal("try again later, or close unused clients"),
         };
-        Failure::new(code, error, hint).of_server(server)
+        failure.of_server(server)
     }
 }

@@ -158,7 +158,8 @@ fn not_started(error: NotStarted) -> Failure {
             ErrorCode::Overloaded,
             "too many scripts are running",
             "Nothing ran. Try again in a moment.",
-        ),
+        )
+        .at_terminal("try again in a moment"),
         NotStarted::Process(source) => {
             tracing::warn!(%source, "the process of a script could not be started");
             Failure::new(
@@ -166,6 +167,7 @@ fn not_started(error: NotStarted) -> Failure {
                 "the script could not be started",
                 "Nothing ran. Call tools without a script; tell the user.",
             )
+            .at_terminal("`mcpproxy logs` says why")
         }
     }
 }
@@ -173,4 +175,16 @@ fn not_started(error: NotStarted) -> Failure {
 /// The definition for the mode `code_execution`: with the tools that scripts can call.
 pub(super) fn definition_with_tools(now: &Moment, caller: &Caller) -> Raw {
     TOOL.definition_with(now.settings(), &catalogue::described(now, caller))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_is_one_too_many_has_a_step_for_people() {
+        let failure = not_started(NotStarted::TooMany).undone("nothing ran");
+        assert_eq!(failure.error, "nothing ran: too many scripts are running");
+        assert_eq!(failure.terminal_step(), "try again in a moment");
+    }
 }
