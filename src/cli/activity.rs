@@ -22,7 +22,8 @@ use super::{
 };
 use crate::{
     activity::{ActivityRecord, PAGE, RecordQuery},
-    management::Files,
+    failure::NextStep,
+    management::ServerList,
     text::moment::utc,
 };
 
@@ -98,7 +99,7 @@ impl ActivityCommand {
         let files = location.files()?;
         let source = RecordSource(connection::open_or_files(&files, out).await?);
         match self {
-            Self::List(list) => list.run(&files, source, out).await,
+            Self::List(list) => list.run(source, out).await,
             Self::Show(show) => show.run(source, out).await,
             Self::Export(export) => export.run(source, out).await,
         }
@@ -124,7 +125,7 @@ impl ActivityFilter {
 }
 
 impl ListActivity {
-    async fn run(self, files: &Files, mut source: RecordSource, out: Output) -> Done {
+    async fn run(self, mut source: RecordSource, out: Output) -> Done {
         if self.follow && out.is_json() {
             let mistake = CommandFailure::usage("--follow cannot be used with -o json");
             return Err(mistake.next("`mcpproxy activity export` writes JSON"));
@@ -146,7 +147,19 @@ impl ListActivity {
         let reading = source.records_for_rows(query.clone(), most, shows_all);
         let found = reading.await?;
         if found.records.is_empty() {
-            out.note(&nothing_found(&query, files));
+            let list = source.0.fetch::<ServerList>("/api/v1/servers").await;
+            let servers = list.as_ref().map(|list| &list.servers);
+            let is_unknown = |name: &&String| {
+                servers.is_ok_and(|rows| rows.iter().all(|row| row.name != **name))
+            };
+            if let Some(server) = query.server.as_ref().filter(is_unknown) {
+                out.note(&format!(
+                    "no matching records: there is no server {server:?}"
+                ));
+                out.next(&NextStep::ShowServers.at_terminal(server));
+            } else {
+                out.note(nothing_found(&query));
+            }
             return Ok(());
         }
         if let (Some(call), Some(run)) = (&query.call, found.run) {
@@ -195,28 +208,18 @@ async fn follow(
 }
 
 /// Why a query may have found nothing.
-fn nothing_found(query: &RecordQuery, files: &Files) -> String {
-    let settings = files.settings();
-    let is_unknown = |name: &&String| {
-        let settings = settings.as_ref();
-        settings.is_ok_and(|settings| !settings.servers.contains_key(name.as_str()))
-    };
+fn nothing_found(query: &RecordQuery) -> &'static str {
     let is_filtered = RecordQuery {
         limit: None,
         ..query.clone()
     } != RecordQuery::default();
     if !is_filtered {
-        return "no records yet; calls and changes add them".to_owned();
+        "no records yet; calls and changes add them"
+    } else if query.kind.as_deref() == Some("refusal") {
+        "no matching records; refused calls have the kind call: `--outcome refused` shows them"
+    } else {
+        "no matching records; `mcpproxy activity list` shows all"
     }
-    let mut text = "no matching records; `mcpproxy activity list` shows all".to_owned();
-    if query.kind.as_deref() == Some("refusal") {
-        text.push_str("; refused calls have the kind call: `--outcome refused` shows them");
-    }
-    if let Some(server) = query.server.as_ref().filter(is_unknown) {
-        let why = format!("; no server {server:?} is configured");
-        text.push_str(&why);
-    }
-    text
 }
 
 fn print(records: &[ActivityRecord], all: bool, most: usize) -> Done {
