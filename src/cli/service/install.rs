@@ -72,7 +72,7 @@ impl InstallService {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         if !self.dry_run {
-            return print(&self.install(&files).await?, out);
+            return print(&self.install(&files, false).await?, out);
         }
         let (file, definition) = self.definition(&files)?;
         let text = file.text(&definition);
@@ -97,8 +97,8 @@ impl InstallService {
         Ok((file, definition))
     }
 
-    /// Writes the file and registers it.
-    async fn install(&self, files: &Files) -> Done<InstallReport> {
+    /// Writes the file and registers it. `is_served` says that a daemon will run in any case.
+    async fn install(&self, files: &Files, is_served: bool) -> Done<InstallReport> {
         let (file, definition) = self.definition(files)?;
         let text = file.text(&definition);
         let path = file.path.display().to_string();
@@ -126,7 +126,8 @@ impl InstallService {
             ..InstallReport::default()
         };
         let other = other_daemon(files.data_dir()).await;
-        self.register(file.kind, other, &mut report).await?;
+        let others = (other, is_served || other.is_some());
+        self.register(file.kind, others, &mut report).await?;
         report
             .next_steps
             .extend(hints(file.kind, &definition, files.config_file()));
@@ -142,22 +143,23 @@ impl InstallService {
     }
 
     /// Has the service manager register the file, if it can be reached, and start the daemon, unless `other` is a process that serves
-    /// this data folder already.
+    /// this data folder already. `is_served` says that one does, or soon will.
     async fn register(
         &self,
         kind: ServiceKind,
-        other: Option<u32>,
+        (other, is_served): (Option<u32>, bool),
         report: &mut InstallReport,
     ) -> Done {
         let state = ServiceState::ask(kind).await;
         if let Some(reason) = &state.unknown {
             let all = Step::begin(kind, &report.file, self.wanted_start());
             let what = format!("{} cannot be reached ({reason})", kind.name());
-            let step = format!("in a login session: `{}`", typed(&all));
-            let left = format!("not enabled: {what}; {step}");
+            let is_in_the_way = is_served && !self.no_start;
+            let step = format!("in a login session, run `{}`", typed(&all, is_in_the_way));
+            let left = format!("the service is not enabled: {what}; {step}");
             report.next_steps.push(left);
             report.unmanaged = Some(CommandFailure::failed(what).next(step));
-            if other.is_none() && !self.no_start {
+            if !is_served && !self.no_start {
                 let step = "without a service, `mcpproxy start` runs the daemon until you log out";
                 report.next_steps.push(step.to_owned());
             }
@@ -170,9 +172,9 @@ impl InstallService {
             _ if self.no_start || (runs && !report.changed) => StartNow::No,
             Some(pid) => {
                 let all = Step::begin(kind, &report.file, StartNow::Now);
-                let start = all.last().map(Step::to_string).unwrap_or_default();
+                let start = typed(&all, true);
                 report.next_steps.push(format!(
-                    "another daemon (process {pid}) uses the data folder, so the service was not started: `mcpproxy stop`, then `{start}`"
+                    "another daemon (process {pid}) uses the data folder, so the service was not started: `{start}`"
                 ));
                 StartNow::No
             }
@@ -202,7 +204,7 @@ pub(super) const LOOK: &str = "`journalctl --user --unit mcpproxy -n 20` says wh
 #[cfg(target_os = "macos")]
 pub(super) const LOOK: &str = "`mcpproxy logs` says why";
 
-/// Installs the service with the usual options, and starts it.
+/// Installs the service with the usual options, and starts it. Where that cannot be, the caller starts a daemon.
 pub(in crate::cli) async fn install(files: &Files) -> Done<InstallReport> {
     let usual = InstallService {
         options: DaemonOptions::default(),
@@ -217,7 +219,7 @@ pub(in crate::cli) async fn install(files: &Files) -> Done<InstallReport> {
             ..InstallReport::default()
         });
     }
-    usual.install(files).await
+    usual.install(files, true).await
 }
 
 /// The daemon that serves this data folder, whoever started it.
@@ -240,17 +242,21 @@ fn dry_run(kind: ServiceKind, path: &str, text: &str, start: StartNow, out: Outp
         let planned = json!({ "file": path, "content": text, "commands": commands });
         return output::print_value(&planned);
     }
-    let steps = typed(&steps);
+    let steps = typed(&steps, false);
     out.note(&format!(
         "nothing done; would write {path} and run: {steps}"
     ));
     output::print_foreign_text(text)
 }
 
-/// Steps in one line for a shell.
-fn typed(steps: &[Step]) -> String {
-    let steps: Vec<String> = steps.iter().map(Step::to_string).collect();
-    steps.join(" && ")
+/// Steps in one line for a shell, after the end of another daemon that is in the way.
+fn typed(steps: &[Step], is_in_the_way: bool) -> String {
+    let stop = is_in_the_way.then(|| "mcpproxy stop".to_owned());
+    let steps = steps.iter().map(Step::to_string);
+    stop.into_iter()
+        .chain(steps)
+        .collect::<Vec<_>>()
+        .join(" && ")
 }
 
 /// How to see what the daemon logs.

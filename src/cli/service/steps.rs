@@ -7,7 +7,7 @@ use tokio::process::Command;
 use super::{launchd, places::ServiceKind, systemd};
 use crate::cli::{output::shell_word, platform};
 
-/// `systemctl start` waits for the daemon, which has a minute.
+/// `systemctl enable --now` waits for the daemon, which has a minute.
 const DEADLINE: Duration = Duration::from_secs(90);
 
 /// One command.
@@ -64,13 +64,12 @@ impl Step {
         match kind {
             ServiceKind::Systemd => {
                 let reload = Self::systemctl(&["daemon-reload"]);
-                let enable = Self::systemctl(&["enable", systemd::UNIT]);
-                let start = match start {
-                    StartNow::No => None,
-                    StartNow::Now => Some(Self::systemctl(&["start", systemd::UNIT])),
-                    StartNow::Anew => Some(Self::systemctl(&["restart", systemd::UNIT])),
+                let enable = match start {
+                    StartNow::Now => Self::systemctl(&["enable", "--now", systemd::UNIT]),
+                    StartNow::No | StartNow::Anew => Self::systemctl(&["enable", systemd::UNIT]),
                 };
-                [reload, enable].into_iter().chain(start).collect()
+                let again = (start == StartNow::Anew).then(|| Self::again(kind));
+                [reload, enable].into_iter().chain(again).collect()
             }
             ServiceKind::Launchd => {
                 let stop = Self::launchctl(&["bootout", &service()]);
