@@ -78,7 +78,7 @@ pub(super) fn say_start(report: &ImportReport, rows: &[ClientRow], out: Output) 
     };
     if let Some(ClientRow { title, .. }) = rows.iter().find(lost) {
         out.next(&format!(
-            "`mcpproxy start`; until then {title} cannot use them"
+            "`mcpproxy start`; until then {title} cannot use what was removed"
         ));
     }
 }
