@@ -10,7 +10,7 @@ use clap::{
 use super::{CommandFailure, help};
 use crate::{
     clients::UnknownClient,
-    text::names::{self, BadServerName},
+    text::names::{self, BadServerName, ServerName},
 };
 
 /// The failure for an error of clap; nothing for help, and for errors that only clap can word.
@@ -92,6 +92,8 @@ impl Mistake<'_> {
         let likely = inner.filter(|inner| begin(inner) == begin(&name));
         let meant = command_elsewhere(line, &name)
             .or_else(|| Some(format!("{line} {}", names::closest(&name, likely)?)));
+        let is_server = line == "mcpproxy tools" && ServerName::parse(&name).is_ok();
+        let meant = meant.or_else(|| is_server.then(|| format!("{line} list {name}")));
         let step = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("{} lists the commands", self.help()),
