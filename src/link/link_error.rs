@@ -101,8 +101,11 @@ pub enum LinkError {
     #[error("its session had expired and was opened again")]
     SessionRenewed,
     /// The server had forgotten the session, and with a new one came this. The request was not processed.
-    #[error("session lost: {}", .0.outside())]
+    #[error("session lost: {0}")]
     SessionLost(Box<LinkError>),
+    /// The server opens no session in the place of the one that it has forgotten, and says this.
+    #[error("the server refused a new one: {0}")]
+    NoNewSession(String),
     /// What answers is the daemon that asks. The request was not processed.
     #[error("{IS_OURSELVES}")]
     Ourselves,
@@ -161,7 +164,9 @@ impl LinkError {
             }
             Self::SessionRenewed => "its session had expired".to_owned(),
             Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
-            Self::Ourselves | Self::SessionLost(_) | Self::NotHttp => self.to_string(),
+            Self::SessionLost(why) => format!("session lost: {}", why.outside()),
+            Self::NoNewSession(_) => "the server refused a new one".to_owned(),
+            Self::Ourselves | Self::NotHttp => self.to_string(),
             Self::Status {
                 status: status @ (401 | 403),
                 ..

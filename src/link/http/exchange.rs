@@ -125,6 +125,7 @@ impl Withdrawal {
             | LinkError::Tls(_)
             | LinkError::HeaderMismatch(_)
             | LinkError::SessionLost(_)
+            | LinkError::NoNewSession(_)
             | LinkError::SessionRenewed
             | LinkError::Ourselves
             | LinkError::Status { .. } => self.settle(),

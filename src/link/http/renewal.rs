@@ -122,10 +122,9 @@ impl HttpShared {
         let result = match opening.answer(self).await? {
             Outcome::Result(result) => result,
             Outcome::Error(error) => {
-                // In the server's own words, which are not for clients.
-                let why = self.server.excerpt(error.as_bytes());
-                tracing::warn!(why, "a server refused to open its session again");
-                return Err(LinkError::Broken("initialize was refused".to_owned()));
+                let message = error.get("message").and_then(|message| message.string());
+                let why = message.as_deref().unwrap_or(error.as_str());
+                return Err(LinkError::NoNewSession(self.server.excerpt(why.as_bytes())));
             }
         };
         let session = HttpSession::renewed(&self.session(), session_id, &result);

@@ -129,6 +129,7 @@ impl Upstream {
             | LinkError::NoHost(_)
             | LinkError::NoProxy(_)
             | LinkError::SessionLost(_)
+            | LinkError::NoNewSession(_)
             | LinkError::SessionRenewed
             | LinkError::Tls(_) => (
                 ErrorCode::ServerUnavailable,
@@ -190,11 +191,8 @@ impl Upstream {
         // An error about an answer may quote the server.
         let text = secrets.unwrap_or_default().redacted(&text).into_owned();
         let failure = Failure::new(code, text, hint).of_server(name);
-        let is_remote = entry.is_some_and(|entry| matches!(entry.transport, Transport::Remote(_)));
+        // The step for a lost connection is that of the server's row, like the reason.
         let step = match error {
-            LinkError::NotDelivered(_) if is_remote => {
-                NextStep::fix_key("url", "start that server, or correct its `url`")
-            }
             // It was connected at this URL. A restart says whether the path is still right.
             LinkError::Status { status: 404, .. } => NextStep::Restart,
             LinkError::Status {

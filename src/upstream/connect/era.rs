@@ -99,6 +99,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
             | LinkError::Endless(_)
             | LinkError::NotHttp
             | LinkError::SessionLost(_)
+            | LinkError::NoNewSession(_)
             | LinkError::SessionRenewed
             | LinkError::Ourselves
             | LinkError::Status { status: 401, .. }),

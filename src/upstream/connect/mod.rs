@@ -269,6 +269,7 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
         LinkError::OddEndpoint(_) => faulty_step(entry),
         LinkError::Status { .. }
         | LinkError::SessionLost(_)
+        | LinkError::NoNewSession(_)
         | LinkError::SessionRenewed
         | LinkError::HeaderMismatch(_) => refused_step(entry),
         LinkError::NotDelivered(_) | LinkError::Lost(_) | LinkError::Broken(_) => {

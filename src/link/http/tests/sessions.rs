@@ -108,28 +108,49 @@ async fn a_session_forgotten_with_400_is_renewed_once_for_all_calls() {
 
 #[tokio::test]
 async fn a_renewal_that_fails_fails_all_who_wait_and_the_link() {
-    /// Without the server's own words.
-    const LOST: &str = "session lost: it refuses access (HTTP 401)";
-    let opened = Arc::new(AtomicUsize::new(0));
-    let server = OddServer::start(move |seen: Seen| {
-        let first = seen.what() == "initialize" && opened.fetch_add(1, Ordering::Relaxed) == 0;
-        async move {
-            match seen.what().as_str() {
-                "initialize" if !first => json(401, "log in"),
-                "tools/call" => empty(404),
-                _ => seen.handshake().expect("nothing else is sent"),
+    type Refusal = fn(&Seen) -> Response;
+    let without_login: Refusal = |_| json(401, "log in");
+    let without_quota: Refusal = |seen| {
+        let error = r#"{"code":-32000,"message":"quota is used up"}"#;
+        let id = seen.id();
+        json(
+            200,
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
+        )
+    };
+    for (refuse, outside, whole) in [
+        (
+            without_login,
+            "session lost: it refuses access (HTTP 401)",
+            "session lost: the server answered HTTP 401: log in",
+        ),
+        (
+            without_quota,
+            "session lost: the server refused a new one",
+            "session lost: the server refused a new one: quota is used up",
+        ),
+    ] {
+        let opened = Arc::new(AtomicUsize::new(0));
+        let server = OddServer::start(move |seen: Seen| {
+            let first = seen.what() == "initialize" && opened.fetch_add(1, Ordering::Relaxed) == 0;
+            async move {
+                match seen.what().as_str() {
+                    "initialize" if !first => refuse(&seen),
+                    "tools/call" => empty(404),
+                    _ => seen.handshake().expect("nothing else is sent"),
+                }
+            }
+        })
+        .await;
+        let mut client = Client::opened(&server.url).await;
+        for result in join_all((1..6).map(|number| client.result(number, "x"))).await {
+            match result {
+                Err(lost @ LinkError::SessionLost(_)) => assert_eq!(lost.outside(), outside),
+                other => panic!("{other:?}"),
             }
         }
-    })
-    .await;
-    let mut client = Client::opened(&server.url).await;
-    for result in join_all((1..6).map(|number| client.result(number, "x"))).await {
-        match result {
-            Err(lost @ LinkError::SessionLost(_)) => assert_eq!(lost.to_string(), LOST),
-            other => panic!("{other:?}"),
-        }
+        assert!(matches!(client.next_news().await, News::Closed(why) if why == whole));
     }
-    assert!(matches!(client.next_news().await, News::Closed(why) if why == LOST));
 }
 
 #[tokio::test]
