@@ -1,5 +1,5 @@
 //! A person's decisions about what a server lists: approvals of what was reviewed, and their withdrawal. Gives the ledger that results; the
-//! catalog's task puts it in force, or these functions write it where no daemon runs.
+//! catalog's task saves it and puts it in force, or these functions write it where no daemon runs.
 
 use std::{io, path::Path};
 
@@ -118,7 +118,8 @@ pub fn approve_in_files(
     check_unlocked(&request.server, lock)?;
     let ledger = approvals::load(data_dir, &request.server);
     let next = approved(request, listed, &ledger)?;
-    save(data_dir, &request.server, &next)?;
+    let saved = save(data_dir, &request.server, &next);
+    saved.map_err(|failure| undecided(NOT_APPROVED, failure))?;
     Ok(ApprovalStep::between(&request.server, &ledger, &next))
 }
 
@@ -127,15 +128,32 @@ fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> Result {
     saved.map_err(|error| not_saved(server, &error))
 }
 
+/// What it means that an approval is not on disk.
+pub(super) const NOT_APPROVED: &str = "nothing was approved";
+
+/// What it means that a withdrawal is not on disk.
+pub(super) const NOT_WITHDRAWN: &str = "the approvals stay";
+
+/// The failure of a decision that could not be saved, which therefore is none.
+pub(super) fn undecided(outcome: &str, failure: Failure) -> Failure {
+    Failure {
+        error: format!("{outcome}: {}", failure.error),
+        ..failure
+    }
+}
+
 /// The failure of an approval that is not on disk.
 pub(super) fn not_saved(server: &ServerName, error: &io::Error) -> Failure {
     let remedy = disk_remedy(Path::new(server.as_str()), error);
     let mut step = remedy.unwrap_or_else(|| "let mcpproxy write to the data folder".to_owned());
-    if error.kind() == io::ErrorKind::InvalidData {
+    step.push_str(match error.kind() {
         // The daemon reads it only when it starts.
-        step.push_str("; then `mcpproxy restart`");
-    }
-    let error = format!("the approval could not be saved: {error}");
+        io::ErrorKind::InvalidData => "; then `mcpproxy restart`",
+        // The remedy says so.
+        io::ErrorKind::FileTooLarge => "",
+        _ => ", then try again",
+    });
+    let error = format!("failed to write {error}");
     let failure = Failure::new(ErrorCode::Internal, error, step.as_str()).of_server(server);
     failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
 }
@@ -149,7 +167,8 @@ pub fn withdraw_in_files(
     let server = withdrawal.step.server();
     check_unlocked(server, lock)?;
     let ledger = approvals::load(data_dir, server);
-    save(data_dir, server, &withdrawn(withdrawal, &ledger)?)
+    let saved = save(data_dir, server, &withdrawn(withdrawal, &ledger)?);
+    saved.map_err(|failure| undecided(NOT_WITHDRAWN, failure))
 }
 
 /// The ledger after approvals were taken back. Fails if the same definitions were decided about since.
@@ -181,7 +200,7 @@ mod tests {
                 .error
                 .ends_with(&format!("{place}: it is not a folder"))
         );
-        assert_eq!(failure.hint, format!("Move {place} away."));
+        assert_eq!(failure.hint, format!("Move {place} away, then try again."));
     }
 
     #[test]

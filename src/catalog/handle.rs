@@ -52,9 +52,6 @@ pub(super) struct CatalogState {
 /// Sent when lists are published: where the ledger changed, a receiver of its outcome on disk.
 pub(super) type Published = Option<oneshot::Receiver<Result>>;
 
-/// What a decision changed in the ledger, and a receiver of its outcome on disk.
-pub(super) type Decided = Result<(ApprovalStep, oneshot::Receiver<Result>)>;
-
 /// A command to the task.
 pub(super) enum CatalogCommand {
     Put {
@@ -71,15 +68,21 @@ pub(super) enum CatalogCommand {
     },
     Approve {
         request: ApprovalRequest,
-        done: oneshot::Sender<Decided>,
+        done: oneshot::Sender<Result<ApprovalStep>>,
     },
     Withdraw {
         withdrawal: ApprovalWithdrawal,
-        done: oneshot::Sender<Decided>,
+        done: oneshot::Sender<Result<ApprovalStep>>,
     },
     Forget {
         server: ServerName,
     },
+}
+
+/// The failure of a decision that comes too late.
+pub(super) fn ending() -> Failure {
+    let error = "the daemon is shutting down";
+    Failure::new(ErrorCode::ShuttingDown, error, "Start it again.")
 }
 
 impl Catalog {
@@ -193,18 +196,12 @@ impl Catalog {
 
     async fn decide(
         &self,
-        command: impl FnOnce(oneshot::Sender<Decided>) -> CatalogCommand,
+        command: impl FnOnce(oneshot::Sender<Result<ApprovalStep>>) -> CatalogCommand,
     ) -> Result<ApprovalStep> {
-        let ending = || {
-            let error = "the daemon is shutting down";
-            Failure::new(ErrorCode::ShuttingDown, error, "Start it again.")
-        };
         let (done, decided) = oneshot::channel();
         let sent = self.commands.send(command(done)).await;
         sent.map_err(|_| ending())?;
-        let (step, saved) = decided.await.map_err(|_| ending())??;
-        saved.await.map_err(|_| ending())??;
-        Ok(step)
+        decided.await.map_err(|_| ending())?
     }
 
     /// Forgets what was approved of a server that a person removed.

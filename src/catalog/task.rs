@@ -105,10 +105,10 @@ impl CatalogTask {
                 Some(CatalogCommand::Keep { servers }) => self.keep(servers).await,
                 Some(CatalogCommand::Approve { request, done }) => {
                     // Who sent it may be gone; so below.
-                    let _ = done.send(self.approve(&request));
+                    let _ = done.send(self.approve(&request).await);
                 }
                 Some(CatalogCommand::Withdraw { withdrawal, done }) => {
-                    let _ = done.send(self.withdraw(&withdrawal));
+                    let _ = done.send(self.withdraw(&withdrawal).await);
                 }
                 Some(CatalogCommand::Forget { server }) => {
                     self.pinning.forget(&server);

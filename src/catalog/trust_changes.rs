@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{
     ApprovalRequest, ApprovalWithdrawal, CatalogTask, Difference, OwnListing, ServerCatalog,
     Snapshot, approval,
-    handle::{Decided, Published},
+    handle::{CatalogState, Published, ending},
     pinning::{AllLists, note_held},
 };
 use crate::{
@@ -150,45 +150,40 @@ impl CatalogTask {
         changed
     }
 
-    pub(super) fn approve(&mut self, request: &ApprovalRequest) -> Decided {
+    pub(super) async fn approve(&mut self, request: &ApprovalRequest) -> Result<ApprovalStep> {
         let server = &request.server;
         approval::check_unlocked(server, self.pinning.lock.as_deref())?;
         let old = self.state.published.load_full();
         let listed = old.servers.get(server).map(AsRef::as_ref);
         let approved = approval::approved(request, listed, &self.pinning.ledger(server))?;
+        let approved = saved(&self.state, server, approved, approval::NOT_APPROVED).await?;
         let by = &request.approval.by;
         tracing::info!(%server, by, "definitions of the server were approved");
-        Ok(self.decided(server, approved))
+        Ok(self.put_in_force(server, approved))
     }
 
-    pub(super) fn withdraw(&mut self, taken_back: &ApprovalWithdrawal) -> Decided {
+    pub(super) async fn withdraw(
+        &mut self,
+        taken_back: &ApprovalWithdrawal,
+    ) -> Result<ApprovalStep> {
         let server = taken_back.step.server();
         approval::check_unlocked(server, self.pinning.lock.as_deref())?;
         let before = approval::withdrawn(taken_back, &self.pinning.ledger(server))?;
+        let before = saved(&self.state, server, before, approval::NOT_WITHDRAWN).await?;
         if taken_back.is_quarantined {
             // The settings that say so may arrive later.
             let policies = &mut self.pinning.policies;
             policies.insert(server.clone(), PinPolicy::Untrusted);
         }
         tracing::info!(%server, "approvals of the server were undone");
-        Ok(self.decided(server, before))
+        Ok(self.put_in_force(server, before))
     }
 
-    /// Puts the ledger that a person's decision made in force, and has it saved.
-    fn decided(
-        &mut self,
-        server: &ServerName,
-        ledger: Ledger,
-    ) -> (ApprovalStep, oneshot::Receiver<Result>) {
+    /// Puts the ledger that a person's decision made in force.
+    fn put_in_force(&mut self, server: &ServerName, ledger: Arc<Ledger>) -> ApprovalStep {
         let old = self.state.published.load_full();
         let step = ApprovalStep::between(server, &self.pinning.ledger(server), &ledger);
-        let ledger = Arc::new(ledger);
-        let ledgers = &mut self.pinning.ledgers;
-        ledgers.insert(server.clone(), ledger.clone());
-        let (done, saved) = oneshot::channel();
-        self.state
-            .saver
-            .save_ledger(server.clone(), ledger, Some(done));
+        self.pinning.ledgers.insert(server.clone(), ledger);
         self.judge_own_again(server);
         if let Some(listed) = old.servers.get(server)
             && let Some(judged) = self.judged(listed, &AllLists::new(&old.servers), &old)
@@ -198,6 +193,22 @@ impl CatalogTask {
             self.publish(old.generation + 1, old.servers.clone(), pins);
             self.announce(Difference::WHATEVER);
         }
-        (step, saved)
+        step
     }
+}
+
+/// The ledger once it is on disk: what a person decides is in force only then. `otherwise` says what a failure means.
+async fn saved(
+    state: &CatalogState,
+    server: &ServerName,
+    ledger: Ledger,
+    otherwise: &str,
+) -> Result<Arc<Ledger>> {
+    let ledger = Arc::new(ledger);
+    let (done, saved) = oneshot::channel();
+    let saver = &state.saver;
+    saver.save_ledger(server.clone(), ledger.clone(), Some(done));
+    let saved = saved.await.map_err(|_| ending())?;
+    saved.map_err(|failure| approval::undecided(otherwise, failure))?;
+    Ok(ledger)
 }

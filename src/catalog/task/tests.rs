@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    catalog::{Catalog, Listing},
-    trust::approvals,
+    catalog::{ApprovalRequest, Catalog, Listing, seen},
+    trust::approvals::{self, Approval, ThingKind, Which},
     wire::{Raw, Revision},
 };
 
@@ -108,4 +108,46 @@ async fn tools_are_indexed_once_somebody_is_going_to_search() {
         let is_indexed = Arc::ptr_eq(searcher.snapshot(), &catalog.snapshot());
         assert_eq!(is_indexed, is_wanted);
     }
+}
+
+#[tokio::test]
+async fn an_approval_is_in_force_only_once_it_is_saved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (catalog, task) = Catalog::new(folder.path(), &[(name(), "e".to_owned())]);
+    let shutdown = CancellationToken::new();
+    let running = tokio::spawn(task.run(shutdown.clone()));
+    let known = catalog.put(&name(), "e", listing()).await;
+    assert!(known.is_some(), "it runs");
+    let changed = json!({"name": "a", "inputSchema": {"type": "object", "required": ["x"]}});
+    let tools = vec![Raw::author(&changed)];
+    let listing = Listing { tools, ..listing() };
+    let changed = catalog.put(&name(), "e", listing).await.expect("it runs");
+    let approve = async || {
+        let request = ApprovalRequest {
+            server: name(),
+            entry: "e".to_owned(),
+            as_written: String::new(),
+            seen: seen("e", "", Some(&changed)),
+            approval: Approval {
+                which: Which::All,
+                by: "me".to_owned(),
+                at: 0,
+            },
+        };
+        let approved = catalog.approve(request).await;
+        let is_held = catalog.snapshot().hides("s", ThingKind::Tool, "a");
+        (approved.map_err(|failure| failure.error), is_held)
+    };
+    let place = folder.path().join("approvals");
+    std::fs::remove_dir_all(&place).expect("ours");
+    std::fs::write(&place, "in the way").expect("ours");
+    let (refused, is_held) = approve().await;
+    let (error, file) = (refused.expect_err("no folder"), place.display());
+    let expected = format!("nothing was approved: failed to write {file}: it is not a folder");
+    assert_eq!((error, is_held), (expected, true));
+    std::fs::remove_file(&place).expect("ours");
+    let (approved, is_held) = approve().await;
+    assert!(approved.is_ok() && !is_held);
+    shutdown.cancel();
+    running.await.expect("no panic");
 }
