@@ -221,7 +221,7 @@ fn headers(written: Pairs<String, Word>) -> Checked<Vec<(String, Secret)>> {
                     "contains a character that is not allowed in a header, such as a line break",
                 );
             }
-            Err(_) => return bad("is not the name of a header"),
+            Err(_) => return Err(ConfigFinding::new("headers", no_header(&name))),
         }
         let mut before = headers.iter();
         if let Some((other, _)) = before.find(|(other, _)| other.eq_ignore_ascii_case(&name)) {
@@ -230,6 +230,24 @@ fn headers(written: Pairs<String, Word>) -> Checked<Vec<(String, Secret)>> {
         headers.push((name, Secret::new(text.0.value)));
     }
     Ok(headers)
+}
+
+/// Why a text is no header's name. Shows nothing from the first wrong character on: a colon and a value may follow, which is a secret.
+fn no_header(name: &str) -> String {
+    let is_wrong = |c: char| HeaderName::from_bytes(c.encode_utf8(&mut [0; 4]).as_bytes()).is_err();
+    let (right, wrong) = name.split_at(name.find(is_wrong).unwrap_or(name.len()));
+    let wrong = match wrong.chars().next() {
+        None if name.is_empty() => return "has an empty name".to_owned(),
+        None => return "has a name that is too long".to_owned(),
+        Some(' ') => "a space".to_owned(),
+        Some(wrong) => format!("{wrong:?}"),
+    };
+    let place = if right.is_empty() {
+        format!("that begins with {wrong}")
+    } else {
+        format!("with {wrong} after {right:?}")
+    };
+    format!("has a name {place}; use letters, digits and signs such as `-` only")
 }
 
 /// Headers that describe one message or one connection: mcpproxy sets them for each request.
