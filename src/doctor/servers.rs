@@ -33,9 +33,16 @@ pub(super) fn search_path(base: &BaseEnvironment, is_known: bool) -> DoctorFindi
         DoctorFinding::ok(check, what)
     } else {
         let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
-        let shell = shell.unwrap_or_else(|| "(SHELL is not set)".into());
-        let what = format!("the login shell {} printed no PATH", shell.display());
-        let fix = "correct the shell's startup files, or set `environment.set.PATH`";
+        let (what, fix) = match shell {
+            Some(shell) => (
+                format!("the login shell {} printed no PATH", shell.display()),
+                "correct the shell's startup files, or set `environment.set.PATH`",
+            ),
+            None => (
+                "$SHELL is not set, so no login shell was asked for PATH".to_owned(),
+                "set SHELL, or `environment.set.PATH`",
+            ),
+        };
         DoctorFinding::warn(check, what, fix)
     };
     finding.at(base.path().to_string_lossy())
