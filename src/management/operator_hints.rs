@@ -99,9 +99,13 @@ impl Management {
     fn step_of_unknown_tool(&self, server: &str, failure: &Failure) -> NextStep {
         let view = self.view_in_force();
         let wanted = failure.tool.as_deref().unwrap_or_default();
+        if !view.lists.servers.contains_key(server) {
+            return NextStep::Restart;
+        }
         let mut known = tools_of(&view.lists, server).peekable();
         if known.peek().is_none() {
-            return NextStep::Restart;
+            // It was listed: another start lists the same.
+            return self.step_at_its_log(server);
         }
         match known.find(|name| *name == wanted) {
             Some(_) => NextStep::act(
@@ -130,6 +134,11 @@ impl Management {
         if code == RpcError::INVALID_PARAMS {
             return NextStep::ShowTool { tool: tool.into() };
         }
+        self.step_at_its_log(server)
+    }
+
+    /// The step where only the server can say why.
+    fn step_at_its_log(&self, server: &str) -> NextStep {
         let row = self.server(server).ok();
         let is_remote = row.is_some_and(|row| row.transport != Some(TransportKind::Stdio));
         if is_remote {
