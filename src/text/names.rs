@@ -45,8 +45,7 @@ pub enum BadServerName {
 
 impl BadServerName {
     /// The next step.
-    pub const STEP: &str =
-        "choose a name of at most 64 letters, digits, `.`, `_` and `-`, without `__`";
+    pub const STEP: &str = "choose a name of at most 64 letters, digits, `.`, `_` and `-`, without `__` and other than `.` and `..`";
 }
 
 impl ServerName {
