@@ -158,7 +158,7 @@ pub(super) fn check_top_level(file: &File, lookup: VariableLookup<'_>) -> Option
     }
     let keys = session_keys(file.session_key.as_ref(), lookup);
     let (name, _) = keys.into_iter().find(|(_, key)| is_guessable(key))?;
-    let problem = "needs 32 characters, 12 of them different, as from `openssl rand -base64 32`";
+    let problem = "needs at least 32 characters, at least 12 of them different, such as the output of `openssl rand -base64 32`";
     Some(match name.strip_prefix('$') {
         Some(variable) => ConfigFinding {
             key: name.to_owned(),

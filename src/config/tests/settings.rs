@@ -123,7 +123,7 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     ] {
         let text = format!(r#"{{"session_key": "{key}"}}"#);
-        check(&text, "`session_key` needs 32 characters");
+        check(&text, "`session_key` needs at least 32 characters");
     }
     check(
         r#"{"code_execution_timeout_ms": 0}"#,

@@ -99,7 +99,7 @@ async fn a_key_that_is_easy_to_guess_is_refused_and_not_shown() {
     let refused = refused.expect("the program runs");
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr);
-    let reason = "`$MCPPROXY_SESSION_KEY` needs 32 characters";
+    let reason = "`$MCPPROXY_SESSION_KEY` needs at least 32 characters";
     has!(said, reason);
     has!(said, "correct the variable");
     lacks!(said, "hunter2");
