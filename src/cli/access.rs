@@ -53,8 +53,15 @@ impl AccessCommand {
 
 impl CheckAccess {
     async fn run(self, location: &Location, out: Output) -> Done {
-        let question = self.question()?;
         let files = location.files()?;
+        let (thing, is_tool) = (self.thing.clone(), !self.prompt && !self.resource);
+        let question = match self.question() {
+            Ok(question) => question,
+            Err(failure) if is_tool => {
+                return Err(tool_name::with_meant(failure, &thing, &files, out).await);
+            }
+            Err(failure) => return Err(failure),
+        };
         let mut daemon = connection::open_or_files(&files, out).await?;
         let (path, body) = ("/api/v1/access/check", output::as_json(&question)?);
         let asking = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);

@@ -1,7 +1,10 @@
 //! The names of tools on a command line: `SERVER:TOOL`, or `SERVER__TOOL` as clients write them.
 
-use super::{CommandFailure, Done};
-use crate::{management::ToolRow, router};
+use super::{CommandFailure, Done, Output, connection};
+use crate::{
+    management::{Files, ToolList, ToolRow},
+    router,
+};
 
 /// The server and the tool in a name; nothing where it has another form.
 pub(super) fn parts(name: &str) -> Option<(&str, &str)> {
@@ -21,6 +24,25 @@ pub(super) fn read(name: &str) -> Done<(&str, &str)> {
         };
         CommandFailure::usage(what).next(step)
     })
+}
+
+/// The failure for a name without a server, with the step that names a tool of this name.
+pub(super) async fn with_meant(
+    failure: CommandFailure,
+    name: &str,
+    files: &Files,
+    out: Output,
+) -> CommandFailure {
+    let meant = async {
+        let mut daemon = connection::open_if_running(files, out).await.ok()??;
+        let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
+        let mut tools = known.tools.into_iter();
+        tools.find(|tool| own_name(tool) == Some(name))
+    };
+    match meant.await {
+        Some(tool) => failure.next(format!("did you mean {}?", tool.name)),
+        None => failure,
+    }
 }
 
 /// A tool's name without its server.

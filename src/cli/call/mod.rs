@@ -12,10 +12,8 @@ use self::{
     shown::Shown,
 };
 use super::{
-    CommandFailure, Done, Location, Output, connection, example_call, output, progress,
-    tool_name::{self, own_name},
+    CommandFailure, Done, Location, Output, connection, example_call, output, progress, tool_name,
 };
-use crate::management::{Files, ToolList};
 
 /// Call a tool
 ///
@@ -62,8 +60,8 @@ impl CallCommand {
             Ok(target) => target,
             Err(failure) => {
                 let failure = failure.undone(UNDONE);
-                return Err(match suggest(&files, &words, out).await {
-                    Some(step) => failure.next(step),
+                return Err(match words.iter().find(|word| !KINDS.contains(&&***word)) {
+                    Some(name) => tool_name::with_meant(failure, name, &files, out).await,
                     None => failure,
                 });
             }
@@ -116,14 +114,4 @@ impl CallCommand {
             arguments,
         })
     }
-}
-
-/// The step that names the tool with this name, for a name without a server.
-async fn suggest(files: &Files, words: &[String], out: Output) -> Option<String> {
-    let name = words.iter().find(|word| !KINDS.contains(&&***word))?;
-    let mut daemon = connection::open_if_running(files, out).await.ok()??;
-    let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
-    let mut tools = known.tools.iter();
-    let meant = tools.find(|tool| own_name(tool) == Some(name.as_str()))?;
-    Some(format!("did you mean {}?", meant.name))
 }
