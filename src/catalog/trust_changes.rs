@@ -206,9 +206,9 @@ async fn saved(
 ) -> Result<Arc<Ledger>> {
     let ledger = Arc::new(ledger);
     let (done, saved) = oneshot::channel();
-    let saver = &state.saver;
-    saver.save_ledger(server.clone(), ledger.clone(), Some(done));
-    let saved = saved.await.map_err(|_| ending())?;
-    saved.map_err(|failure| approval::undecided(otherwise, failure))?;
+    let keeper = &state.saver;
+    keeper.save_ledger(server.clone(), ledger.clone(), Some(done));
+    let outcome = saved.await.map_err(|_| ending())?;
+    outcome.map_err(|failure| approval::undecided(otherwise, failure))?;
     Ok(ledger)
 }
