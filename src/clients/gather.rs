@@ -26,7 +26,7 @@ use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Files},
-    storage::in_words,
+    storage::{disk_step, in_words},
     text::Secret,
 };
 
@@ -227,7 +227,6 @@ impl StoredNames {
 
 /// The servers of our configuration, as they are written.
 pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
-    let unusable = |error: String, hint| Failure::new(ErrorCode::ConfigUnusable, error, hint);
     let text = match config::read_text(config_file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -237,7 +236,9 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
                 config_file.display(),
                 in_words(&error)
             );
-            return Err(unusable(what, "check that you can read the file"));
+            let step = disk_step(config_file, &error);
+            let failure = Failure::new(ErrorCode::ConfigUnusable, what, step.as_str());
+            return Err(failure.at_terminal(step));
         }
     };
     config::written_entries(&text).map_err(|error| {
@@ -249,7 +250,8 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
             ),
             other => other.to_string(),
         };
-        unusable(what, "Correct the file.").with_step(NextStep::CheckConfig)
+        let failure = Failure::new(ErrorCode::ConfigUnusable, what, "Correct the file.");
+        failure.with_step(NextStep::CheckConfig)
     })
 }
 

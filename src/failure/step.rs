@@ -273,7 +273,7 @@ impl NextStep {
     pub fn over_rest(&self, server: &str) -> Option<String> {
         let server = encoded(server);
         Some(match self {
-            Self::ReadLog => format!("GET /api/v1/servers/{server}/logs says why."),
+            Self::ReadLog => format!("GET /api/v1/servers/{server}/logs shows its log."),
             Self::LogIn => format!("POST /api/v1/servers/{server}/login begins a login."),
             Self::Review => format!("GET /api/v1/servers/{server}/inspect shows what is held."),
             Self::Enable => format!("POST /api/v1/servers/{server}/enable enables it."),

@@ -142,7 +142,9 @@ impl Management {
         let row = self.server(server).ok();
         let is_remote = row.is_some_and(|row| row.transport != Some(TransportKind::Stdio));
         if is_remote {
-            NextStep::act("read the log on its host, or tell its operator")
+            without_command(NextStep::act(
+                "read the log on its host, or tell its operator",
+            ))
         } else {
             NextStep::ReadLog
         }

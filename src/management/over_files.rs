@@ -284,7 +284,8 @@ fn as_it_stands(why: String) -> Failure {
 fn unusable(error: &LoadError) -> Failure {
     if matches!(error, LoadError::Unreadable { .. }) {
         let step = error.next_step();
-        return Failure::new(ErrorCode::ConfigUnusable, error.to_string(), step);
+        let failure = Failure::new(ErrorCode::ConfigUnusable, error.to_string(), step.as_str());
+        return failure.at_terminal(step);
     }
     if let Some(name) = error.own_variable() {
         let hint = "Correct the variable, or unset it.";

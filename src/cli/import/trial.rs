@@ -45,9 +45,9 @@ pub(super) async fn try_chosen(
             Some(NextStep::FixEntry { key: Some(key), .. }) if *key == *"command" => {
                 again("install it, or give the program's full path after `--`")
             }
-            Some(NextStep::FixEntry { how: Some(how), .. } | NextStep::Act { how, .. }) => {
-                again(&how)
-            }
+            Some(NextStep::FixEntry { how: Some(how), .. }) => again(&how),
+            // A fault of the server: another try would fail like this one.
+            Some(NextStep::Act { how, .. }) => how.into(),
             Some(NextStep::FindType) => {
                 again("check the path of its URL: most end in /mcp or /sse")
             }

@@ -119,8 +119,13 @@ impl LogIn {
             let deadline = AnswerDeadline::Upstream;
             match daemon.request(Method::POST, path, body, deadline).await {
                 Ok(progress) => return Ok(progress),
-                // If the login has ended all the same, `waited_for` returns.
-                Err(error) => out.warning(&format!("that address was not accepted: {error}")),
+                Err(error) => {
+                    match daemon.fetch(path).await {
+                        // The address was right, and what came of it is told once.
+                        Ok(ended @ LoginProgress::Failed { .. }) => return Ok(ended),
+                        _ => out.warning(&format!("that address was not accepted: {error}")),
+                    }
+                }
             }
         }
     }
