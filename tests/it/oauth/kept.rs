@@ -242,6 +242,22 @@ async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let text = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{text}");
     has!(text, "not logged in to up: stdin is closed");
+    // A right address is not called wrong, and what came of it is told once.
+    server.change(|habits| habits.token_type = "mac");
+    let mut command = daemon.home().command(&login);
+    command.stdin(std::process::Stdio::piped());
+    let mut running = command.spawn().expect("the program starts");
+    let stdout = running.stdout.take().expect("a pipe");
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(stdout));
+    let url = lines.next_line().await.expect("a pipe").expect("a line");
+    let typed = format!("{}\n", browse(&url).await);
+    let mut stdin = running.stdin.take().expect("a pipe");
+    tokio::io::AsyncWriteExt::write_all(&mut stdin, typed.as_bytes())
+        .await
+        .expect("it reads");
+    let refused = running.wait_with_output().await.expect("our child");
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(text.matches("issued a token of").count(), 1, "{text}");
 }
 
 /// What the MCP server repeats of the token that it was sent is shown nowhere.
