@@ -311,13 +311,17 @@ mod tests {
         assert!(free.port() != port && TakenPort::of(free).await.is_none());
         let (why, step) = super::why_unheard(listen(port), &location, &usual).await;
         assert!(why.contains("is taken by"), "{why}");
-        assert!(step.contains(&free.to_string()), "{step}");
+        // Which port is free can change from one look to the next.
+        assert!(
+            step.contains("`mcpproxy config set listen 127.0.0.1:"),
+            "{step}"
+        );
         // The file is another daemon's, too.
         let second = places(ChosenBy::Platform, true);
         let (_, step) = super::why_unheard(listen(port), &location, &second).await;
-        let alone = format!("`mcpproxy serve --port {}`", free.port());
+        let alone = "`mcpproxy serve --port ";
         assert!(
-            step.contains(&alone) && !step.contains("config set"),
+            step.contains(alone) && !step.contains("config set"),
             "{step}"
         );
         drop(taken);
