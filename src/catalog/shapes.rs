@@ -80,7 +80,10 @@ pub(super) fn check(definition: &Raw, keys: &'static [(&str, Shape)]) -> Result<
         return Err(format!("it nests deeper than {DEEPEST} levels"));
     }
     if definition.has_lone_surrogate() {
-        return Err("it contains an escape of half a character".to_owned());
+        return Err(
+            "it contains an escape of half a character (a lone surrogate, such as \\ud800)"
+                .to_owned(),
+        );
     }
     check_members("", definition, keys)
 }
@@ -192,11 +195,11 @@ mod tests {
             (r#"{"execution":3}"#, "execution is not an object"),
             (
                 r#"{"description":"\ud800"}"#,
-                "it contains an escape of half a character",
+                "it contains an escape of half a character (a lone surrogate, such as \\ud800)",
             ),
             (
                 r#"{"description":"\udc00\ud800"}"#,
-                "it contains an escape of half a character",
+                "it contains an escape of half a character (a lone surrogate, such as \\ud800)",
             ),
             (&*nested(DEEPEST), "it nests deeper than 100 levels"),
         ] {

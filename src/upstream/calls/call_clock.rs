@@ -85,7 +85,7 @@ impl CallClock {
         if self.end < self.due {
             return failure(
                 format!("the server {server:?} reported progress but did not finish in time"),
-                "It may have run, and was cancelled at the time limit. Check before you repeat it; split it into smaller calls.",
+                "It may have run in part; mcpproxy cancelled it at the time limit. Check before you repeat it; split it into smaller calls.",
             );
         }
         let time = duration::in_words(self.silence);

@@ -16,7 +16,7 @@ const ROOM: usize = 8 << 10;
 /// How many servers are named.
 const SERVERS: usize = 60;
 
-const HEADING: &str = "\n\nTools by server. For TOOL(arguments) → data, call call_tool(SERVER, TOOL, {arguments}); its value is the data:";
+const HEADING: &str = "\n\nTools by server. \"TOOL(arguments) → data\" means that call_tool(SERVER, TOOL, {arguments}).value is the data:";
 
 struct ListedServer {
     name: String,
