@@ -348,10 +348,8 @@ impl ListReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::config::{self, Surroundings};
+    use crate::upstream::connect;
 
     #[test]
     fn a_list_that_could_not_be_read_is_as_it_was_known() {
@@ -401,13 +399,7 @@ mod tests {
 
     #[test]
     fn only_a_list_against_the_protocol_is_for_the_authors() {
-        let surroundings = Surroundings {
-            lookup: &|_| None,
-            folder: Path::new("/"),
-        };
-        let text = r#"{"mcpServers": {"s": {"url": "http://127.0.0.1:9/mcp"}}}"#;
-        let settings = config::parse(text, &surroundings).expect("a configuration");
-        let entry = settings.servers.values().next().expect("an entry");
+        let entry = connect::tests::remote();
         let message = "db down".to_owned();
         for (problem, expected) in [
             (ListProblem::NoList("tools"), "authors"),
@@ -428,7 +420,7 @@ mod tests {
             ),
         ] {
             let method = method::TOOLS_LIST;
-            let step = ListError { method, problem }.step(entry).at_terminal("s");
+            let step = ListError { method, problem }.step(&entry).at_terminal("s");
             assert!(step.contains(expected), "{step}");
         }
     }

@@ -313,20 +313,25 @@ impl ConnectError {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{path::Path, sync::Arc};
 
     use super::*;
     use crate::config::{self, Surroundings};
 
-    #[test]
-    fn only_where_nothing_answers_the_step_is_to_start_the_server() {
+    /// The entry of a remote server.
+    pub(super) fn remote() -> Arc<ServerEntry> {
         let surroundings = Surroundings {
             lookup: &|_| None,
             folder: Path::new("/"),
         };
         let text = r#"{"mcpServers": {"s": {"url": "http://127.0.0.1:9/mcp"}}}"#;
         let settings = config::parse(text, &surroundings).expect("a configuration");
-        let name = ServerName::parse("s").expect("a name");
+        let entry = settings.servers.into_values().next();
+        entry.expect("an entry")
+    }
+
+    #[test]
+    fn only_where_nothing_answers_the_step_is_to_start_the_server() {
         let (empty, code) = (String::new, 0);
         let message = empty();
         for (error, is_start) in [
@@ -337,7 +342,7 @@ mod tests {
             (OpenError::Refused { code, message }, false),
             (OpenError::Unusable, false),
         ] {
-            let failed = ConnectError::of_handshake(&settings.servers[&name], &error);
+            let failed = ConnectError::of_handshake(&remote(), &error);
             let step = failed.step.at_terminal("s");
             assert_eq!(step.contains("start that server"), is_start, "{step}");
         }
