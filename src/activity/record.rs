@@ -278,9 +278,10 @@ impl RecordMaker<'_> {
             CallEnd::Failed(failure) => {
                 record.code = Some(failure.code.as_str().to_owned());
                 record.error = complaint(&failure.error);
+                let failure = failure.for_model();
                 record.told = match call.course.answer() {
                     Some(answer) => self.answer_as_kept(&answer),
-                    None => self.redaction.value(&Raw::author(failure), Kept::Redacted),
+                    None => self.redaction.value(&Raw::author(&failure), Kept::Redacted),
                 };
             }
             CallEnd::Invalid { code, error } => {

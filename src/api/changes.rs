@@ -154,7 +154,7 @@ fn shown(verb: ServerVerb, name: &str, outcome: Result<ServerChange>) -> Outcome
             Outcome::Failed(Failed {
                 name: name.to_owned(),
                 code: failure.code.as_str(),
-                hint: failure.hint,
+                hint: failure.hint.for_people().to_owned(),
                 step: failure.step,
                 closest: failure.closest,
                 error: failure.error,

@@ -6,7 +6,7 @@ use super::{Answer, Api, config, sessions};
 use crate::{
     access::Caller,
     call_context::OpenSession,
-    failure::{ErrorCode, Failure, NextStep, Result},
+    failure::{ErrorCode, Failure, Result},
     management::{Backing, DaemonLocation, Files, Management, OverDaemon, OverFiles, ServerChange},
     router::search::{Detail, Search, search_lists},
     wire::Raw,
@@ -124,10 +124,6 @@ impl Verbs for Files {
     async fn search(&self, caller: &Caller, search: &Search, detail: Detail) -> Result<Raw> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
-        let found = search_lists(caller, &settings, &lists, search, detail);
-        found.map_err(|failure| match failure.code {
-            ErrorCode::UnknownServer => failure.with_step(NextStep::ShowServers),
-            _ => failure,
-        })
+        search_lists(caller, &settings, &lists, search, detail)
     }
 }

@@ -200,7 +200,8 @@ mod tests {
                 .error
                 .ends_with(&format!("{place}: it is not a folder"))
         );
-        assert_eq!(failure.hint, format!("Move {place} away, then try again."));
+        let hint = format!("Move {place} away, then try again.");
+        assert_eq!(failure.hint.for_people(), hint);
     }
 
     #[test]

@@ -263,7 +263,7 @@ mod tests {
             assert_eq!(as_step(written), shown);
         }
         let failure = Failure::new(ErrorCode::Internal, "x", "set $HOME, or name the files");
-        assert_eq!(failure.hint, "Set $HOME, or name the files.");
+        assert_eq!(failure.hint.for_people(), "Set $HOME, or name the files.");
         let failure = CommandFailure::from(failure);
         assert_eq!(
             failure.next_step.as_deref(),

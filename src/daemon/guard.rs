@@ -180,17 +180,15 @@ fn refusal(what: &HeaderName, rejected: &str) -> Response {
     let why = format!("the {what} {rejected:?} is not trusted");
     let hint = match rejected {
         // Every page can claim it.
-        "null" => "Nothing ran. Serve the page over HTTP, so that it has an origin.".to_owned(),
-        _ => format!(
-            "Nothing ran. To trust it, the user adds it to trusted_{what}s in the configuration file."
-        ),
+        "null" => "Serve the page over HTTP, so that it has an origin.".to_owned(),
+        _ => format!("To trust it, add it to trusted_{what}s in the configuration file."),
     };
     error(StatusCode::FORBIDDEN, ErrorCode::AccessDenied, &why, &hint)
 }
 
 fn twice(name: &HeaderName) -> Response {
     let why = format!("the header {name} appears twice");
-    let hint = "Nothing ran. Send it once.";
+    let hint = "Send it once.";
     error(
         StatusCode::BAD_REQUEST,
         ErrorCode::InvalidArguments,

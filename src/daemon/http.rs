@@ -49,7 +49,8 @@ const TURNED_AWAY: usize = 16;
 const TURNING_AWAY: Duration = Duration::from_secs(1);
 
 /// That answer.
-const NO_ROOM: &str = r#"{"error":"all connections are busy","code":"overloaded","hint":"Nothing ran. Retry in 1 s."}"#;
+const NO_ROOM: &str =
+    r#"{"error":"all connections are busy","code":"overloaded","hint":"Retry in 1 s."}"#;
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]

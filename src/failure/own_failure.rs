@@ -6,10 +6,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{error_code::ErrorCode, plain_words::for_model, step::NextStep};
+use super::{
+    error_code::ErrorCode,
+    hint_text::{HintText, LONGEST_SENTENCE},
+    plain_words::for_model,
+    step::NextStep,
+};
 use crate::{
     text::{cut::shortened, visible::visible_json},
-    wire::Raw,
+    wire::{Raw, RpcError},
 };
 
 /// The result of what may fail with an own failure.
@@ -31,7 +36,8 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Box<str>>,
     /// The next step.
-    pub hint: String,
+    #[schemars(with = "String")]
+    pub hint: HintText,
     /// The next step as data, for people who can run commands.
     #[serde(skip)]
     pub step: Option<Box<NextStep>>,
@@ -43,24 +49,47 @@ pub struct Failure {
 /// For a model, after a failure of which [`ErrorCode::may_have_run`] is true.
 pub const MAY_HAVE_RUN: &str = "It may have run. Check before you repeat it.";
 
-/// Limit: bytes of a sentence. Names that a client made up stand in it, and would come back whole otherwise.
-const LONGEST_SENTENCE: usize = 2048;
-
 /// Limit: bytes of a name that is repeated.
 const LONGEST_NAME: usize = 256;
 
 impl Failure {
-    /// A failure that concerns no particular server.
+    /// A failure that concerns no particular server, with a hint for every reader.
     pub fn new(code: ErrorCode, error: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             error: shortened(error, LONGEST_SENTENCE),
             code,
             server: None,
             tool: None,
-            hint: sentence(shortened(hint, LONGEST_SENTENCE)),
+            hint: HintText::new(hint),
             step: None,
             closest: None,
         }
+    }
+
+    /// The same of a request of which nothing ran.
+    pub fn not_run(code: ErrorCode, error: impl Into<String>, hint: impl Into<String>) -> Self {
+        let mut failure = Self::new(code, error, hint);
+        failure.hint.nothing_ran = !code.may_have_run();
+        failure
+    }
+
+    /// The failure of a request whose hint is for agents. People get the step.
+    pub fn for_agents(
+        code: ErrorCode,
+        error: impl Into<String>,
+        hint: impl Into<String>,
+        step: NextStep,
+    ) -> Self {
+        let mut failure = Self::not_run(code, error, hint);
+        failure.hint.is_for_models = true;
+        failure.with_step(step)
+    }
+
+    /// The same with a hint that names the outcome itself, and without a step: most of what fails so only agents ask for.
+    pub fn agents_only(code: ErrorCode, error: impl Into<String>, hint: &str) -> Self {
+        let mut failure = Self::new(code, error, hint);
+        failure.hint.is_for_models = true;
+        failure
     }
 
     /// Begins with `outcome`, which says what was not done, where the text says only why.
@@ -82,7 +111,8 @@ impl Failure {
     /// With a next step for people who can run commands.
     #[must_use]
     pub fn with_step(mut self, step: NextStep) -> Self {
-        self.step = Some(Box::new(step));
+        let is_alone = self.hint.is_for_models;
+        self.step = Some(Box::new(if is_alone { step.for_all() } else { step }));
         self
     }
 
@@ -105,26 +135,33 @@ impl Failure {
         let server = self.server.as_deref().unwrap_or_default();
         let step = self.step.as_ref().and_then(|step| step.over_rest(server));
         Self {
-            hint: sentence(self.or_meant(step)),
+            hint: HintText::new(self.or_meant(step)),
             ..self
         }
     }
 
-    /// For a model: with quotes instead of backticks.
+    /// For a model: with the outcome before the hint, and quotes instead of backticks.
     #[must_use]
     pub fn for_model(&self) -> Self {
         Self {
             error: for_model(&self.error),
-            hint: for_model(&self.hint),
+            hint: HintText::new(self.hint.for_model()),
             ..self.clone()
         }
+    }
+
+    /// The JSON-RPC error for a model, with the failure as data.
+    pub fn as_rpc_error(&self) -> RpcError {
+        let failure = self.for_model();
+        let data = shown_failure(&failure);
+        RpcError::new(RpcError::INTERNAL, failure.error).with_data(data)
     }
 
     /// With the hint in place of a step that is in the words of a terminal.
     #[must_use]
     pub fn without_commands(mut self) -> Self {
         if let Some(NextStep::Act { how, .. }) = self.step.as_deref_mut() {
-            *how = self.hint.as_str().into();
+            *how = self.hint.for_people().into();
         }
         self
     }
@@ -134,7 +171,7 @@ impl Failure {
         match (step, &self.closest) {
             (Some(step), Some(meant)) => format!("Did you mean {meant}? {step}"),
             (Some(step), None) => step,
-            (None, _) => self.hint.clone(),
+            (None, _) => self.hint.for_people().to_owned(),
         }
     }
 
@@ -168,20 +205,6 @@ pub fn as_step(text: &str) -> String {
         Some(sentence) if !sentence.contains(". ") => sentence.to_owned(),
         _ => begun,
     }
-}
-
-/// A hint as a sentence, with a capital letter and a full stop, unless it begins with a command, a name or a sign.
-fn sentence(text: String) -> String {
-    let word = text.split([' ', ',', ':', ';']).next().unwrap_or_default();
-    let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
-    let mut text = match text.split_at_checked(1) {
-        Some((first, rest)) if is_word && word != "mcpproxy" => first.to_ascii_uppercase() + rest,
-        _ => text,
-    };
-    if text.starts_with(char::is_alphabetic) && !text.ends_with(['.', '?', '…']) {
-        text.push('.');
-    }
-    text
 }
 
 impl fmt::Display for Failure {
@@ -237,6 +260,21 @@ mod tests {
             .of_tool(&name);
         let text = serde_json::to_string(&failure).expect("it can be written");
         assert!(text.len() < 6_000 && text.contains("ää…"), "{}", text.len());
+    }
+
+    #[test]
+    fn words_for_agents_are_for_nobody_else() {
+        let step = NextStep::act("open it");
+        let failure = Failure::for_agents(ErrorCode::ToolHeld, "no", "tell the user", step);
+        let twice = failure.for_model().for_model();
+        assert_eq!(twice.hint.for_people(), "Nothing ran. Tell the user.");
+        assert_eq!(failure.hint.advice(), "Tell the user.");
+        assert_eq!(failure.hint.for_people(), "");
+        assert_eq!(failure.terminal_step(), "open it");
+        assert_eq!(failure.over_rest().hint.for_people(), "Open it.");
+        let (step, hint) = (NextStep::AllowLongerCalls, "It may have run.");
+        let failure = Failure::for_agents(ErrorCode::TimedOut, "no", hint, step);
+        assert_eq!(failure.hint.for_model(), hint);
     }
 
     #[test]

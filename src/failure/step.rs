@@ -134,6 +134,11 @@ impl NextStep {
         }
     }
 
+    /// Whether it only shows what there is, which is less than another may know.
+    pub const fn only_shows(&self) -> bool {
+        matches!(self, Self::ShowServer | Self::ShowTools | Self::Review)
+    }
+
     /// Whether the server waits for a value or a login. That is no failure.
     pub const fn ends_a_wait(&self) -> bool {
         matches!(
@@ -165,6 +170,15 @@ impl NextStep {
                 how,
                 request: Some(words.into()),
             },
+            step => step,
+        }
+    }
+
+    /// With the same words over REST where it has none for that. They name no command.
+    #[must_use]
+    pub fn for_all(self) -> Self {
+        match self {
+            Self::Act { how, request: None } => Self::act(&*how).or_request(how),
             step => step,
         }
     }

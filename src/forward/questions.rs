@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     call_context::{CallContext, NotAnswered},
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, HintText, NextStep, Result},
     text::names::ServerName,
     wire::{
         Id, Outcome, Raw, Request, RpcError, bridge, capabilities::capability_for,
@@ -139,7 +139,7 @@ async fn ask_of_round(
         if why != NotAnswered::Script {
             return failure;
         }
-        let hint = "Call the tool itself, not from a script.".to_owned();
+        let hint = HintText::new("Call the tool itself, not from a script.");
         Failure { hint, ..failure }
     })?;
     request.response(outcome).map_err(|error| {
@@ -153,7 +153,7 @@ async fn ask_of_round(
 pub(super) fn unanswered(server: &ServerName, why: &str) -> Failure {
     let error = format!("the server {server:?} asked a question that went unanswered: {why}");
     let hint = "It may have run in part. Check before you repeat it, or tell the user.";
-    let step = "use a client that can answer questions, or a call that needs none";
-    let failure = Failure::new(ErrorCode::QuestionUnanswered, error, hint);
-    failure.at_terminal(step).of_server(server)
+    let step = "it may have run in part: check, then use a client that can answer questions, or a call that needs none";
+    let failure = Failure::agents_only(ErrorCode::QuestionUnanswered, error, hint);
+    failure.with_step(NextStep::act(step)).of_server(server)
 }

@@ -4,7 +4,7 @@ use super::{Refusal, Rules, held_refusal};
 use crate::{
     access::{Caller, ShownToken},
     config::{BrokenEntry, IssuedToken},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, NextStep},
     text::{ServerName, names},
     trust::approvals::ThingKind,
     wire::{Target, Thing, TooLong, method},
@@ -50,8 +50,8 @@ impl Rules<'_> {
                 Some(thing) => format!("{server} lacks {thing}"),
                 None => format!("the server {server:?} cannot be used: {}", broken.reason),
             };
-            let hint = format!("Nothing ran. Tell the user; continue without {server}.");
-            return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
+            let hint = format!("Tell the user; continue without {server}.");
+            return Failure::for_agents(ErrorCode::ServerMisconfigured, error, hint, step);
         }
         let lists = Target::method_alone(method::TOOLS_LIST);
         let is_visible = |name: &str| self.permit(caller, name, &lists).is_ok();
@@ -71,14 +71,15 @@ impl Rules<'_> {
         let known: Vec<&str> = known.chain(broken).collect();
         let close = names::closest_allowed(server, known.iter().copied(), may_be_meant);
         let hint = match close {
-            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
+            Some(close) => format!("Did you mean {close:?}?"),
             None => listed(known.into_iter().filter(|name| is_named(name))),
         };
         let error = match caller.token(self.settings) {
             ShownToken::None => format!("no server {server:?} is configured"),
             _ => format!("this token gives no access to a server {server:?}"),
         };
-        Failure::new(ErrorCode::UnknownServer, error, hint).with_closest(close)
+        let step = NextStep::ShowServers;
+        Failure::for_agents(ErrorCode::UnknownServer, error, hint, step).with_closest(close)
     }
 
     fn unknown_tool(self, caller: &Caller, server: &str, tool: &str) -> Failure {
@@ -96,13 +97,10 @@ impl Rules<'_> {
         let close = names::closest_allowed(own.unwrap_or(tool), names, is_visible);
         let is_known = self.snapshot.servers.contains_key(server);
         let hint = match close {
-            Some(close) => format!("Nothing ran. Did you mean its tool {close:?}?"),
-            None if !is_known => "Nothing ran. Try again in a moment, or tell the user.".to_owned(),
-            None if known.is_empty() => {
-                "Nothing ran. Use another server, or tell the user.".to_owned()
-            }
-            None => "Nothing ran. Find its exact name: search for the tool, or list the tools."
-                .to_owned(),
+            Some(close) => format!("Did you mean its tool {close:?}?"),
+            None if !is_known => "Try again in a moment, or tell the user.".to_owned(),
+            None if known.is_empty() => "Use another server, or tell the user.".to_owned(),
+            None => "Find its exact name: search for the tool, or list the tools.".to_owned(),
         };
         let error = if is_known && known.is_empty() {
             format!("the server {server:?} has no tools at all")
@@ -111,7 +109,8 @@ impl Rules<'_> {
         } else {
             format!("the tools of the server {server:?} are not known")
         };
-        Failure::new(ErrorCode::UnknownTool, error, hint).with_closest(close)
+        let step = NextStep::ShowTools;
+        Failure::for_agents(ErrorCode::UnknownTool, error, hint, step).with_closest(close)
     }
 
     fn unknown_prompt(self, caller: &Caller, server: &str, prompt: &str) -> Failure {
@@ -123,11 +122,11 @@ impl Rules<'_> {
         };
         let names = names.map(|prompt| &*prompt.name);
         let hint = match names::closest_allowed(prompt, names, is_visible) {
-            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
-            None => "Nothing ran. Look the name up in the list of prompts.".to_owned(),
+            Some(close) => format!("Did you mean {close:?}?"),
+            None => "Look the name up in the list of prompts.".to_owned(),
         };
         let error = format!("the server {server:?} has no prompt {prompt:?}");
-        Failure::new(ErrorCode::UnknownPrompt, error, hint)
+        Failure::not_run(ErrorCode::UnknownPrompt, error, hint)
     }
 }
 
@@ -135,8 +134,8 @@ impl Rules<'_> {
 fn listed<'a>(servers: impl Iterator<Item = &'a str>) -> String {
     let mut servers: Vec<&str> = servers.collect();
     match &servers[..] {
-        [] => "Nothing ran. No server can be used: tell the user.".to_owned(),
-        [one] => format!("Nothing ran. The only server is {one}."),
+        [] => "No server can be used: tell the user.".to_owned(),
+        [one] => format!("The only server is {one}."),
         _ => {
             servers.sort_unstable();
             let (named, others) = servers.split_at(servers.len().min(NAMED));
@@ -144,7 +143,7 @@ fn listed<'a>(servers: impl Iterator<Item = &'a str>) -> String {
                 0 => String::new(),
                 n => format!(" and {n} more"),
             };
-            format!("Nothing ran. The servers are {}{more}.", named.join(", "))
+            format!("The servers are {}{more}.", named.join(", "))
         }
     }
 }
@@ -168,8 +167,8 @@ pub(super) fn denied_built_in(tool: &str) -> Failure {
 
 fn access_denied(what: &str) -> Failure {
     let error = format!("access rules deny you {what}");
-    let hint = "Nothing ran. Tell the user; continue without it.";
-    Failure::new(ErrorCode::AccessDenied, error, hint)
+    let hint = "Tell the user; continue without it.";
+    Failure::for_agents(ErrorCode::AccessDenied, error, hint, NextStep::ShowServer)
 }
 
 /// The refusal of a call that is more than the caller's token allows.
@@ -179,30 +178,29 @@ pub(super) fn beyond(token: &IssuedToken) -> Failure {
         token.name,
         token.calls.in_words()
     );
-    let hint = "Nothing ran. Tell the user that this needs a token with more rights.";
-    Failure::new(ErrorCode::AccessDenied, error, hint)
+    let hint = "Tell the user that this needs a token with more rights.";
+    Failure::for_agents(ErrorCode::AccessDenied, error, hint, NextStep::ShowTokens)
 }
 
 fn too_long(why: TooLong) -> Failure {
     let hint = "Copy the name or URI exactly from a list.";
-    Failure::new(ErrorCode::InvalidArguments, why.to_string(), hint)
+    Failure::not_run(ErrorCode::InvalidArguments, why.to_string(), hint)
 }
 
 fn disabled(server: &str) -> Failure {
     let error = format!("the server {server:?} is disabled");
-    let hint = "Nothing ran. Tell the user that it is disabled; continue without it.";
-    Failure::new(ErrorCode::ServerDisabled, error, hint)
+    let hint = "Tell the user that it is disabled; continue without it.";
+    Failure::for_agents(ErrorCode::ServerDisabled, error, hint, NextStep::Enable)
 }
 
 fn quarantined(server: &str) -> Failure {
     let error = format!("the server {server:?} is quarantined");
-    let hint =
-        "Nothing ran. Tell the user that it awaits their review. Do not reach it another way.";
-    Failure::new(ErrorCode::ServerQuarantined, error, hint)
+    let hint = "Tell the user that it awaits their review. Do not reach it another way.";
+    Failure::for_agents(ErrorCode::ServerQuarantined, error, hint, NextStep::Review)
 }
 
 fn tool_off(server: &str, tool: &str) -> Failure {
     let error = format!("the tool {tool:?} of server {server:?} is disabled");
-    let hint = "Nothing ran. Use another tool; only the user can enable this one.";
-    Failure::new(ErrorCode::ToolDisabled, error, hint)
+    let hint = "Use another tool; only the user can enable this one.";
+    Failure::for_agents(ErrorCode::ToolDisabled, error, hint, NextStep::ShowServer)
 }

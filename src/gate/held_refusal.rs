@@ -1,7 +1,7 @@
 //! Words why something that is held may not be had. The reason is ours: nothing of the held text is in it.
 
 use crate::{
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, NextStep},
     trust::{
         approvals::{Hold, HoldReason, ThingKind},
         scanner::is_only_a_name,
@@ -15,7 +15,7 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
         Thing::Tool(name) => ("tool", name),
         Thing::Prompt(name) => ("prompt", name),
         Thing::Resource(uri) | Thing::Task(uri) => (kind.as_str(), uri),
-        Thing::Nothing => return Failure::new(code(hold.reason), "it is held", HINT),
+        Thing::Nothing => return held(hold, "it is held", HINT),
     };
     let named = if is_only_a_name(name) {
         format!("the {what} {name:?}")
@@ -29,7 +29,7 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
     } else {
         HINT
     };
-    let failure = Failure::new(code(hold.reason), error, hint);
+    let failure = held(hold, error, hint);
     if kind == ThingKind::Tool && is_only_a_name(name) {
         failure.of_tool(name.as_ref())
     } else {
@@ -44,17 +44,18 @@ pub(super) fn refusal_of_instructions(server: &str, hold: Hold) -> Failure {
         reason => reason.explained(ThingKind::Instructions),
     };
     let error = format!("the instructions of server {server:?} are held: {why}");
-    let hint = "Tell the user that they await approval.";
-    Failure::new(code(hold.reason), error, hint)
+    held(hold, error, "Tell the user that they await approval.")
+}
+
+fn held(hold: Hold, error: impl Into<String>, hint: &str) -> Failure {
+    Failure::for_agents(code(hold.reason), error, hint, NextStep::Review)
 }
 
 /// Says nothing that a model could do about it.
-pub(super) const HINT: &str =
-    "Nothing ran. Tell the user it awaits their approval; continue without it.";
+pub(super) const HINT: &str = "Tell the user it awaits their approval; continue without it.";
 
 /// The same where no approval helps.
-const LOCKED_HINT: &str =
-    "Nothing ran. Tell the user that it is not in the lock file; continue without it.";
+const LOCKED_HINT: &str = "Tell the user that it is not in the lock file; continue without it.";
 
 fn code(reason: HoldReason) -> ErrorCode {
     match reason {

@@ -6,7 +6,7 @@ use super::classify::{Effect, effect};
 use crate::{
     catalog::Tool,
     config::ServerEntry,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, NextStep},
     text::spelt,
 };
 
@@ -75,8 +75,12 @@ pub(super) fn too_mild(needed: (Variant, &str), server: &str, tool: &str) -> Fai
     let error = format!("{server}:{tool} {can}: {why}");
     let needed = needed.as_str();
     // Models read it, so it names no way round what a person approves.
-    let hint = format!("Nothing ran. If the user wants this, use call_tool_{needed}.");
-    Failure::new(ErrorCode::WrongVariant, error, hint)
+    let hint = format!("If the user wants this, use call_tool_{needed}.");
+    let step = NextStep::CallAs {
+        variant: needed.into(),
+        tool: tool.into(),
+    };
+    Failure::for_agents(ErrorCode::WrongVariant, error, hint, step)
         .of_server(server)
         .of_tool(tool)
 }

@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use super::{answering::Answer, bounds};
 use crate::{
     access::Refused,
-    failure::{ErrorCode, Failure, shown_failure},
+    failure::{ErrorCode, Failure, NextStep, shown_failure},
     link::MessageBody,
     wire::{
         FrameError, Id, MessageFrame, RpcError, error_frame,
@@ -99,7 +99,7 @@ pub(super) fn method_not_allowed(allow: &'static str) -> Response {
 /// A client sends messages to the address without a path.
 pub(super) async fn no_endpoint() -> Response {
     let error = "MCP clients connect to /mcp, not to /".to_owned();
-    not_allowed(error, "Nothing ran. Add /mcp to the address.", "GET, HEAD")
+    not_allowed(error, "Add /mcp to the address.", "GET, HEAD")
 }
 
 fn not_allowed(error: String, hint: &str, allow: &'static str) -> Response {
@@ -131,9 +131,7 @@ pub(super) fn unknown_profile(name: &str) -> Response {
 }
 
 fn unknown(code: ErrorCode, what: &str, name: &str) -> Failure {
-    let hint = format!(
-        "Nothing ran. Use /mcp, or an address that ends in the name of a configured {what}."
-    );
+    let hint = format!("Use /mcp, or an address that ends in the name of a configured {what}.");
     Failure::new(code, format!("no {what} {name:?} is configured"), hint)
 }
 
@@ -147,16 +145,17 @@ fn failed(failure: &Failure) -> Response {
 pub fn unauthorized(why: &Refused) -> Response {
     let hint = match why {
         Refused::BadHeader(bad) if bad.header != header::AUTHORIZATION => format!(
-            "Nothing ran. Let the reverse proxy send a valid name in {}.",
+            "Let the reverse proxy send a valid name in {}.",
             bad.header
         ),
         Refused::NoUser(_) => {
-            "Nothing ran. Let the reverse proxy send it, or send a token from the user.".to_owned()
+            "Let the reverse proxy send it, or send a token from the user.".to_owned()
         }
-        _ => "Nothing ran. Send a valid token in the header Authorization: Bearer TOKEN; ask the user who runs mcpproxy for one.".to_owned(),
+        _ => "Send a valid token in the header Authorization: Bearer TOKEN; ask the user who runs mcpproxy for one.".to_owned(),
     };
-    let failure = Failure::new(ErrorCode::Unauthorized, why.to_string(), hint);
-    let error = bounds::of_ours(&failure);
+    let (code, step) = (ErrorCode::Unauthorized, NextStep::ShowTokens);
+    let failure = Failure::for_agents(code, why.to_string(), hint, step);
+    let error = failure.as_rpc_error();
     let response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
     let challenge = match why {
         Refused::NoCredential | Refused::NoUser(_) => r#"Bearer realm="mcpproxy""#,
@@ -172,7 +171,7 @@ pub fn unauthorized(why: &Refused) -> Response {
 pub fn behind_itself() -> Response {
     let hint = "Remove that server: it leads back to mcpproxy.";
     let failure = Failure::new(ErrorCode::ServerMisconfigured, IS_OURSELVES, hint);
-    let error = bounds::of_ours(&failure);
+    let error = failure.as_rpc_error();
     let response = rpc_error(StatusCode::LOOP_DETECTED, None, &error);
     ([(INSTANCE, "refused")], response).into_response()
 }

@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
-use super::{bounds, session::LegacySession};
+use super::session::LegacySession;
 use crate::{
     failure::{ErrorCode, Failure},
     router::failed_result,
@@ -42,14 +42,14 @@ impl Answer {
     /// To a request of this method that was one too many: a model reads that as the result of its call.
     pub(super) fn one_too_many(id: &Id, method: &str, wait: Duration) -> Self {
         let seconds = wait.as_secs_f64().ceil();
-        let failure = Failure::new(
+        let failure = Failure::not_run(
             ErrorCode::RateLimited,
             "more requests than rate_limit allows",
-            format!("Nothing ran. Retry in {seconds} s, and send fewer."),
+            format!("Retry in {seconds} s, and send fewer."),
         );
         let outcome = match method {
             method::TOOLS_CALL => Outcome::Result(failed_result(&failure)),
-            _ => Outcome::Error(bounds::of_ours(&failure).to_raw()),
+            _ => Outcome::Error(failure.as_rpc_error().to_raw()),
         };
         Self {
             retry_after: Some(wait),

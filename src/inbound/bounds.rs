@@ -1,7 +1,7 @@
 //! What one client may make the daemon keep, and the refusals where there is no room for more.
 
 use crate::{
-    failure::{ErrorCode, Failure, shown_failure},
+    failure::{ErrorCode, Failure},
     wire::RpcError,
 };
 
@@ -25,12 +25,5 @@ pub(super) fn no_memory() -> RpcError {
 
 /// Something is refused because there is too much of it already; `hint` is what the client can do.
 pub(super) fn overloaded(error: impl Into<String>, hint: &str) -> RpcError {
-    let hint = format!("Nothing ran. {hint}");
-    of_ours(&Failure::new(ErrorCode::Overloaded, error, hint))
-}
-
-/// An own failure that is no answer of a tool.
-pub(super) fn of_ours(failure: &Failure) -> RpcError {
-    let failure = failure.for_model();
-    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(shown_failure(&failure))
+    Failure::not_run(ErrorCode::Overloaded, error, hint).as_rpc_error()
 }

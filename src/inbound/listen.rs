@@ -18,7 +18,7 @@ use serde::{
 
 use super::{
     Inbound,
-    bounds::{self, MAX_URI, of_ours},
+    bounds::{self, MAX_URI},
 };
 use crate::{
     access::Caller,
@@ -289,7 +289,7 @@ impl Inbound {
             return Err(bounds::no_memory());
         }
         let discovered = self.0.router.discover(&context.caller, view).await;
-        let discovered = discovered.map_err(|failure| of_ours(&failure))?;
+        let discovered = discovered.map_err(|failure| failure.as_rpc_error())?;
         let capabilities = discovered.get("capabilities");
         let wanted = filter.met_by(&capabilities.unwrap_or_else(Raw::empty_object));
         if wanted.tasks.as_ref().is_some_and(|ids| !ids.is_empty()) {

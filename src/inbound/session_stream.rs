@@ -9,7 +9,6 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use super::{
     Inbound,
     answer::{self, SESSION},
-    bounds,
     event_id::{self, StreamOf},
     resumable::Resumable,
     session::{LegacySession, SessionOrigin},
@@ -117,7 +116,7 @@ fn no_session(why: NoSession, headers: &HeaderMap) -> Response {
 fn lost(id: &Id) -> Bytes {
     let text = "the daemon restarted during the request";
     let hint = "It may have run. The session continues.";
-    let error = bounds::of_ours(&Failure::new(ErrorCode::ConnectionLost, text, hint));
+    let error = Failure::new(ErrorCode::ConnectionLost, text, hint).as_rpc_error();
     error_frame(Some(id), &error.to_raw())
 }
 

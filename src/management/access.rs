@@ -218,11 +218,8 @@ impl AccessQuestion {
         }
         let error =
             format!("mcpproxy has no built-in tool {name:?}; write a server's tool as SERVER:TOOL");
-        Some(Failure::new(
-            ErrorCode::UnknownTool,
-            error,
-            "Correct the name.",
-        ))
+        let code = ErrorCode::UnknownTool;
+        Some(Failure::new(code, error, "Correct the name."))
     }
 
     fn asked(&self) -> Asked<'_> {

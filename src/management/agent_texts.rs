@@ -4,7 +4,7 @@
 use super::{ServerRow, ServerState};
 use crate::{
     config::TransportKind,
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, HintText, NextStep},
     text::{Secrets, TextKind, redact, shortened, visible::push_visible},
 };
 
@@ -33,17 +33,14 @@ fn hint(code: ErrorCode) -> Option<&'static str> {
 }
 
 /// A failure in words for an agent: without commands and paths of this machine.
-pub(super) fn for_agent(failure: Failure) -> Failure {
-    let error = match failure.code {
-        ErrorCode::ConfigUnusable => "the configuration file is unusable".to_owned(),
-        _ => failure.error,
-    };
-    let hint = hint(failure.code).map_or(failure.hint, str::to_owned);
-    Failure {
-        error,
-        hint,
-        ..failure
+pub(super) fn for_agent(mut failure: Failure) -> Failure {
+    if failure.code == ErrorCode::ConfigUnusable {
+        "the configuration file is unusable".clone_into(&mut failure.error);
     }
+    if let Some(words) = hint(failure.code) {
+        failure.hint = HintText::for_models(words);
+    }
+    failure
 }
 
 /// What an agent may do itself about a server that fails.
@@ -67,7 +64,7 @@ pub(super) fn next_step_for_agent(
         ));
     }
     if let Some(failure) = refused {
-        return Some(for_agent(failure).hint);
+        return Some(for_agent(failure).hint.advice());
     }
     if row.state == ServerState::Authenticating {
         let name = &row.name;
@@ -215,7 +212,8 @@ mod tests {
         for code in ErrorCode::ALL {
             let failure = Failure::new(*code, "failed to write /home/me/x", "");
             let shown = for_agent(failure);
-            assert!(!shown.hint.contains(['/', '`']), "{}", shown.hint);
+            let hint = shown.hint.for_model();
+            assert!(!hint.contains(['/', '`']), "{hint}");
             let is_of_file = *code == ErrorCode::ConfigUnusable;
             assert_eq!(shown.error.contains("/home"), !is_of_file, "{code}");
         }

@@ -91,7 +91,7 @@ impl AgentRequest<'_> {
         if verb == AgentVerb::Change && !gate::may_manage(self.caller, self.now.settings()) {
             let error = "access denied: this client's token may not change servers";
             let hint = "Nothing was changed. Ask the user to make this change.";
-            return Err(Failure::new(ErrorCode::AccessDenied, error, hint));
+            return Err(Failure::agents_only(ErrorCode::AccessDenied, error, hint));
         }
         let error = match (self.now.settings().management, verb) {
             (AgentManagement::Full, _) | (AgentManagement::Read, AgentVerb::Look) => return Ok(()),
@@ -101,7 +101,7 @@ impl AgentRequest<'_> {
             (AgentManagement::Off, _) => "agents may not manage servers here",
         };
         let hint = "Nothing was changed. Ask the user about servers.";
-        Err(Failure::new(ErrorCode::AccessDenied, error, hint))
+        Err(Failure::agents_only(ErrorCode::AccessDenied, error, hint))
     }
 
     /// Every server that the caller may know of.
@@ -128,7 +128,7 @@ impl AgentRequest<'_> {
         if is_hidden || !self.now.rules().would_show(self.caller, name) {
             let error = format!("access denied: you may not use a server {name:?}");
             let hint = "Nothing was added. Choose another name, or ask the user to add it.";
-            return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
+            return Err(Failure::agents_only(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         self.management.check_name(name).await.map_err(for_agent)?;
         // An empty entry is refused like any that lacks a command or a URL.
@@ -207,7 +207,8 @@ impl AgentRequest<'_> {
             // Its log is a stranger's text, like its lists.
             let error = format!("no log was read: the server {name:?} is quarantined");
             let hint = "Ask the user to review it.";
-            return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
+            let failure = Failure::agents_only(ErrorCode::ServerQuarantined, error, hint);
+            return Err(failure.of_server(name));
         }
         let file = self.management.server_log_file(name);
         file.map_err(for_agent)?;
@@ -215,7 +216,7 @@ impl AgentRequest<'_> {
             let error =
                 format!("the log of the server {name:?} is hidden: other callers use it, too");
             let hint = "Ask the user to read it.";
-            return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
+            return Err(Failure::agents_only(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         let (management, server) = (self.management.clone(), name.to_owned());
         let read = blocking(move || management.server_logs(&server, n)).await;

@@ -104,10 +104,11 @@ impl<B: Backing> Management<B> {
         let error =
             format!("{name} was not changed: the bundled demo server has no entry in {file}");
         match (origin, by) {
-            (_, Author::Agent) => refuse(
-                format!("{name} is the bundled demo server, which cannot be changed"),
-                "Nothing was changed. Only the user can stop it.",
-            ),
+            (_, Author::Agent) => {
+                let error = format!("{name} is the bundled demo server, which cannot be changed");
+                let hint = "Nothing was changed. Only the user can stop it.";
+                Failure::agents_only(ErrorCode::NotInFile, error, hint).of_server(name)
+            }
             (DemoOrigin::CommandLine, Author::Person) if action == "remove" => {
                 refuse(error, "To stop it, start the daemon without --demo.")
             }

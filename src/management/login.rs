@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Management, OperatorView, ServerChange, ServerRow, operator_hints::without_command};
+use super::{Management, OperatorView, ServerChange, ServerRow};
 use crate::{
     authorization::{LoginError, ServerLogin},
     config::Transport,
@@ -123,7 +123,7 @@ impl Management {
         {
             let text = format!("not logged in to {name}: {why}");
             let failure = Failure::new(ErrorCode::ServerUnavailable, text, "Correct its entry.");
-            return failure.with_step(without_command(step)).of_server(name);
+            return failure.with_step(step.for_all()).of_server(name);
         }
         let text = format!("not logged in to {name}: {error}");
         let log_in = NextStep::LogIn.at_terminal(name);
@@ -131,7 +131,7 @@ impl Management {
             LoginError::Failed(_) => (ErrorCode::LoginRequired, "Try again.", NextStep::LogIn),
             LoginError::Unreachable(_) => {
                 let step = self.server(name).ok().and_then(ServerRow::own_step);
-                let step = step.map(without_command);
+                let step = step.map(NextStep::for_all);
                 let hint = "Check its `url`, and whether it runs.";
                 let step = step.unwrap_or_else(|| NextStep::act(hint));
                 (ErrorCode::ServerUnavailable, hint, step)

@@ -2,8 +2,7 @@
 
 use super::{Management, ServerRow};
 use crate::{
-    catalog::Snapshot,
-    config::{BrokenEntry, Settings, TransportKind},
+    config::{Settings, TransportKind},
     failure::{ErrorCode, Failure, NextStep},
     text::names::{self, ServerName, as_argument},
     wire::RpcError,
@@ -13,41 +12,35 @@ impl Management {
     /// A failure with the words and the next step for an operator.
     pub fn for_operator(&self, failure: Failure) -> Failure {
         let failure = self.with_closest(failure);
-        let step = failure.step.as_deref().cloned();
-        let step = step.or_else(|| self.next_step(&failure));
-        let (step, error) = match (failure.code, &failure.server) {
-            (ErrorCode::ServerMisconfigured, _) => (step.map(without_command), None),
-            (ErrorCode::ServerUnavailable, Some(server)) => {
-                (step.map(without_command), self.why_unavailable(server))
-            }
-            _ => (step, None),
+        let step = match failure.step.as_deref().cloned() {
+            Some(step) if !step.only_shows() => Some(step),
+            own => self.next_step(&failure).map(NextStep::for_all).or(own),
         };
-        let request = match &step {
-            Some(NextStep::Act { request, .. }) => request.as_deref().map(str::to_owned),
+        let error = match (failure.code, &failure.server) {
+            (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
             _ => None,
         };
         Failure {
             error: error.unwrap_or(failure.error),
-            hint: request.unwrap_or(failure.hint),
             step: step.map(Box::new),
             ..failure
         }
+        .over_rest()
     }
 
-    /// Names the server or tool that was probably meant.
+    /// Names the tool that was probably meant.
     fn with_closest(&self, failure: Failure) -> Failure {
-        let view = self.view_in_force();
-        let server = failure.server.as_deref().unwrap_or_default();
-        let closest = match failure.code {
-            ErrorCode::UnknownServer => closest_server(&view.settings, server).map(str::to_owned),
-            ErrorCode::UnknownTool if failure.server.is_some() => {
-                let wanted = failure.tool.as_deref().unwrap_or_default();
-                let closest = names::closest(wanted, tools_of(&view.lists, server));
-                let closest = closest.filter(|close| *close != wanted);
-                closest.map(|close| format!("{server}:{close}"))
-            }
-            _ => return failure,
+        let (ErrorCode::UnknownTool, Some(server)) = (failure.code, failure.server.as_deref())
+        else {
+            return failure;
         };
+        let wanted = failure.tool.as_deref().unwrap_or_default();
+        let lists = self.view_in_force().lists;
+        let known = lists.servers.get(server).into_iter();
+        let known = known.flat_map(|known| known.tools.iter().map(|tool| &*tool.name));
+        let closest = names::closest(wanted, known);
+        let closest = closest.filter(|close| *close != wanted);
+        let closest = closest.map(|close| format!("{server}:{close}"));
         failure.with_closest(closest.as_deref())
     }
 
@@ -55,14 +48,13 @@ impl Management {
         let file = self.config_file().display();
         let server = failure.server.as_deref();
         match (failure.code, server) {
-            (ErrorCode::UnknownServer, _) => Some(NextStep::ShowServers),
             (ErrorCode::UnknownTool, Some(server)) => {
-                Some(self.step_of_unknown_tool(server, failure))
-            }
-            (ErrorCode::ServerMisconfigured, Some(server)) => {
-                let settings = self.settings_in_force();
-                let broken = settings.broken_entry(server);
-                broken.map(BrokenEntry::step)
+                match self.view_in_force().lists.servers.get(server) {
+                    None => Some(NextStep::Restart),
+                    // It was listed: another start lists the same.
+                    Some(known) if known.tools.is_empty() => Some(self.step_at_its_log(server)),
+                    Some(_) => None,
+                }
             }
             (ErrorCode::AccessDenied, _) => {
                 let thing = match (server, failure.tool.as_deref()) {
@@ -79,12 +71,8 @@ impl Management {
                 let tool = failure.tool.as_deref().unwrap_or("TOOL");
                 Some(self.view_in_force().step_of_disabled(server, tool))
             }
-            (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
-            (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),
             (ErrorCode::ServerUnavailable, Some(server)) => {
-                let row = self.server(server).ok();
-                row.and_then(ServerRow::own_step)
-                    .or(Some(NextStep::ShowServer))
+                self.server(server).ok().and_then(ServerRow::own_step)
             }
             (code, Some(server)) if code.may_have_run() => {
                 let row = self.server(server).ok();
@@ -94,34 +82,6 @@ impl Management {
             (code, Some(server)) => self.view_in_force().next_step(code, server),
             _ => None,
         }
-    }
-
-    fn step_of_unknown_tool(&self, server: &str, failure: &Failure) -> NextStep {
-        let view = self.view_in_force();
-        let wanted = failure.tool.as_deref().unwrap_or_default();
-        if !view.lists.servers.contains_key(server) {
-            return NextStep::Restart;
-        }
-        let mut known = tools_of(&view.lists, server).peekable();
-        if known.peek().is_none() {
-            // It was listed: another start lists the same.
-            return self.step_at_its_log(server);
-        }
-        match known.find(|name| *name == wanted) {
-            Some(_) => NextStep::act(
-                "call it from an AI client that supports sampling, elicitation or roots: the server offers it only to such clients",
-            ),
-            None => NextStep::ShowTools,
-        }
-    }
-
-    fn right_variant(&self, server: &str, failure: &Failure) -> Option<NextStep> {
-        let tool = failure.tool.as_deref()?;
-        let variant = self.view_in_force().call_variant(server, tool)?;
-        Some(NextStep::CallAs {
-            variant: variant.as_str().into(),
-            tool: tool.into(),
-        })
     }
 
     fn why_unavailable(&self, server: &str) -> Option<String> {
@@ -142,9 +102,7 @@ impl Management {
         let row = self.server(server).ok();
         let is_remote = row.is_some_and(|row| row.transport != Some(TransportKind::Stdio));
         if is_remote {
-            without_command(NextStep::act(
-                "read the log on its host, or tell its operator",
-            ))
+            NextStep::act("read the log on its host, or tell its operator").for_all()
         } else {
             NextStep::ReadLog
         }
@@ -158,18 +116,4 @@ pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option
         wanted,
         known.chain(settings.broken.iter().map(|broken| &*broken.name)),
     )
-}
-
-/// A step from the server's row in the same words over REST, because it names no command.
-pub(super) fn without_command(step: NextStep) -> NextStep {
-    match step {
-        NextStep::Act { how, .. } => NextStep::act(how.clone()).or_request(how),
-        step => step,
-    }
-}
-
-/// The names of the tools that a server lists.
-fn tools_of<'a>(lists: &'a Snapshot, server: &str) -> impl Iterator<Item = &'a str> {
-    let known = lists.servers.get(server).into_iter();
-    known.flat_map(|known| known.tools.iter().map(|tool| &*tool.name))
 }

@@ -61,7 +61,8 @@ impl OperatorView {
     fn refusal(&self, server: &str, target: &Target<'_>) -> Option<Failure> {
         let decided = self.rules().decide(&Access::inspector(), server, target);
         let mut failure = decided.err()?;
-        failure.step = self.next_step(failure.code, server).map(Box::new);
+        let known = self.next_step(failure.code, server).map(Box::new);
+        failure.step = known.or(failure.step);
         Some(failure)
     }
 
@@ -111,7 +112,7 @@ impl OperatorView {
             }
             (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => Some(NextStep::Review),
             (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(lock)) => {
-                Some(NextStep::act(look_at(server, lock)))
+                Some(look_at(server, lock))
             }
             _ => None,
         }
@@ -221,10 +222,11 @@ fn lift(server: &str, lock: &Lock) -> String {
 }
 
 /// What a person does about a held definition where a lock file is in force.
-fn look_at(server: &str, lock: &Lock) -> String {
-    let server = as_argument(server);
-    let step = lock.next_step();
-    format!("`mcpproxy upstream inspect {server}` shows what is held; {step}")
+fn look_at(server: &str, lock: &Lock) -> NextStep {
+    let (argument, segment) = (as_argument(server), encoded(server));
+    let shows = format!("shows what is held; {}", lock.next_step());
+    NextStep::act(format!("`mcpproxy upstream inspect {argument}` {shows}"))
+        .or_request(format!("GET /api/v1/servers/{segment}/inspect {shows}."))
 }
 
 /// What is wrong with a server that works but refused calls because the login lacks these permissions.

@@ -347,7 +347,7 @@ fn check_waiting(text: &str) -> Result {
     }
     let error = format!("{waiting} servers added by agents already await approval");
     let hint = "Nothing was added. Ask the user to review them first.";
-    Err(Failure::new(ErrorCode::Overloaded, error, hint))
+    Err(Failure::agents_only(ErrorCode::Overloaded, error, hint))
 }
 
 fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
@@ -371,7 +371,7 @@ fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
     let sentences: Vec<String> = kept.chain(more.iter().cloned()).collect();
     let error = sentences.join("; ");
     let hint = "Nothing was changed. Ask the user to do it, or leave that key out.";
-    Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name)
+    Failure::agents_only(ErrorCode::AccessDenied, error, hint).of_server(name)
 }
 
 pub(super) fn not_edited(error: EditError) -> Failure {

@@ -9,7 +9,6 @@ use super::{
     Backing, Management, OperatorView, ServerRow,
     entry_review::ShownIn,
     logs::{LogLines, last_lines},
-    operator_hints::{closest_server, without_command},
     patching::{plan_patch, read_patch},
     writing::blocking,
 };
@@ -237,14 +236,7 @@ impl<B: Backing> Management<B> {
             Err(failure) => {
                 let broken = view.settings.broken_entry(name);
                 let row = broken.map(|broken| Self::broken_row(view, broken));
-                row.ok_or_else(|| match failure.code {
-                    ErrorCode::UnknownServer => {
-                        let closest = closest_server(&view.settings, name);
-                        let failure = failure.with_step(NextStep::ShowServers);
-                        failure.with_closest(closest)
-                    }
-                    _ => failure,
-                })
+                row.ok_or(failure)
             }
         }
     }
@@ -329,7 +321,6 @@ fn no_log(row: &ServerRow) -> Failure {
                 .unwrap_or_else(|| NextStep::act("read the log on its host, or tell its operator")),
         ),
     };
-    let step = without_command(step);
-    let failure = Failure::new(ErrorCode::NoLog, error, hint).with_step(step);
-    failure.of_server(name)
+    let failure = Failure::agents_only(ErrorCode::NoLog, error, &hint);
+    failure.with_step(step).of_server(name)
 }

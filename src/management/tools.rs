@@ -175,9 +175,9 @@ fn unknown_tool(view: &OperatorView, name: &str) -> Failure {
         && failure.code != ErrorCode::UnknownServer
     {
         // The reason why its server has not been listed.
-        let broken = view.settings.broken_entry(server).map(BrokenEntry::step);
-        let own = failure.step.as_deref().cloned();
-        return failure.with_step(own.or(broken).unwrap_or(NextStep::ShowServer));
+        let is_unlisted = failure.code == ErrorCode::UnknownTool;
+        let own = failure.step.as_deref().filter(|_| !is_unlisted).cloned();
+        return failure.with_step(own.unwrap_or(NextStep::ShowServer));
     }
     let of_server = |known: &ServerCatalog| -> Vec<String> {
         let names = known.tools.iter().map(|tool| &tool.name);

@@ -133,7 +133,7 @@ pub(super) fn unknown_as_invalid_params(failure: Failure) -> RequestError {
     if failure.code != ErrorCode::UnknownTool {
         return failure.into();
     }
-    let text = format!("{}. {}", failure.error, failure.hint);
+    let text = format!("{}. {}", failure.error, failure.hint.for_model());
     RpcError::invalid_params(text).into()
 }
 

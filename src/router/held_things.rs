@@ -48,7 +48,7 @@ fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
                 "what": "server",
                 "code": failure.code.as_str(),
                 "reason": failure.error,
-                "hint": failure.hint,
+                "hint": failure.hint.advice(),
                 "inspected": listed.is_ok(),
                 "note": listed.err(),
                 "findings": in_short(of_entry.iter().chain(of_things)),
@@ -99,7 +99,7 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
             "tool": failure.tool,
             "place": place_of(known, *kind, name),
             "reason": failure.error,
-            "hint": failure.hint,
+            "hint": failure.hint.advice(),
             "findings": findings_of(*kind, name),
         })
     });

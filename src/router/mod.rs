@@ -331,13 +331,14 @@ fn check_first_page(request: &Request) -> Result<(), RpcError> {
 fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
     let failure = match refused {
         RequestError::Rpc(error) => return error,
-        RequestError::Failed(failure) => failure.for_model(),
+        RequestError::Failed(failure) => failure,
     };
-    let code = match failure.code {
+    let mut error = failure.as_rpc_error();
+    error.code = match failure.code {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),
         code => code.rpc_code(),
     };
-    RpcError::new(code, failure.error.clone()).with_data(shown_failure(&failure))
+    error
 }
 
 /// The result of a tool call that failed, for a model.

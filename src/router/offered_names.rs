@@ -7,7 +7,7 @@ use crate::{
     access::Caller,
     call_context::CallContext,
     config::Settings,
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     text::names::{self, ServerName},
     trust::approvals::ThingKind,
     wire::Target,
@@ -169,15 +169,12 @@ fn unknown(code: ErrorCode, offered: &str, close: Option<&str>) -> Failure {
             "Find its name with retrieve_tools or tools/list.",
         ),
     };
-    let step = close.map_or_else(
+    let hint = close.map_or_else(
         || look_up.to_owned(),
         |close| format!("Did you mean {close:?}?"),
     );
-    Failure::new(
-        code,
-        format!("{error}: {offered:?}"),
-        format!("Nothing ran. {step}"),
-    )
+    let error = format!("{error}: {offered:?}");
+    Failure::for_agents(code, error, hint, NextStep::ShowTools)
 }
 
 /// The configured servers with whose names an offered name begins, and the rest of the name after each.

@@ -10,7 +10,7 @@ use super::{Router, View};
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity},
-    failure::{Result, shown_failure},
+    failure::Result,
     text::names::ServerName,
     wire::{Edit, Raw, Revision, RpcError, Target, bridge, method, presentation, splice},
 };
@@ -55,10 +55,8 @@ impl Router {
         if let View::Server(server) = view {
             self.meet(&context, server).await;
         }
-        let presented = self.presented(caller, view).await.map_err(|failure| {
-            RpcError::new(RpcError::INTERNAL, failure.error.clone())
-                .with_data(shown_failure(&failure))
-        })?;
+        let presented = self.presented(caller, view).await;
+        let presented = presented.map_err(|failure| failure.as_rpc_error())?;
         let result = match presented {
             Some(presented) => presentation::as_initialize(&presented, revision),
             None => self.own_opening(caller, view, revision),

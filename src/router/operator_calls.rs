@@ -120,10 +120,9 @@ impl Router {
 fn as_failure(error: RequestError) -> Failure {
     match error {
         RequestError::Failed(failure) => failure,
-        RequestError::Rpc(error) => Failure::new(
-            ErrorCode::InvalidArguments,
-            error.message,
-            "Correct the request.",
-        ),
+        RequestError::Rpc(error) => {
+            let code = ErrorCode::InvalidArguments;
+            Failure::new(code, error.message, "Correct the request.")
+        }
     }
 }

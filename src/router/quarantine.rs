@@ -11,7 +11,7 @@ use crate::{
     call_context::CallContext,
     catalog,
     config::ServerEntry,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, NOTHING_RAN},
     gate::Moment,
     text::names::BUILT_IN_TOOLS,
     trust::scanner::Scanner,
@@ -83,14 +83,14 @@ fn blocked(
         "serverName": server,
         "toolName": tool,
         "requestedArgs": arguments,
-        "message": format!("Nothing ran: {}.", failure.error),
+        "message": format!("{NOTHING_RAN}: {}.", failure.error),
         "instructions": INSTRUCTIONS,
         "toolAnalysis": analysis,
         "error": failure.error,
         "code": failure.code.as_str(),
         "server": server,
         "tool": tool,
-        "hint": failure.hint,
+        "hint": failure.hint.for_model(),
     }))
 }
 

@@ -210,6 +210,36 @@ fn the_reader_of_decisions_sees_what_is_there() {
     }
 }
 
+#[test]
+fn words_for_models_are_in_no_hint_for_people() {
+    let found =
+        found_in_code(|file, line| line.contains("\"Nothing ran") && !file.is_below("wire"));
+    let known = [("failure/hint_text.rs", 1, "the place that adds it")];
+    assert_none_but(&found, &known, "make it with `not_run` or `for_agents`");
+    let mut wrong = Vec::new();
+    for file in sources().into_iter().filter(|file| !file.is_test()) {
+        let code = without_comments(file.code());
+        for words in [
+            "the user",
+            "another tool",
+            "continue without",
+            "retrieve_tools",
+        ] {
+            for (start, _) in code.match_indices(words) {
+                let rest: String = code.split_at(start).1.chars().take(160).collect();
+                let made = rest.split_once("Failure::").map_or("", |(_, made)| made);
+                if made.starts_with("new(") || made.starts_with("not_run(") {
+                    wrong.push(format!("{}: {rest}", file.name));
+                }
+            }
+        }
+    }
+    assert_none(
+        &wrong,
+        "what is said to a model is made with `Failure::for_agents`",
+    );
+}
+
 /// In place of the configuration file may be a pipe, or a device without an end.
 #[test]
 fn the_configuration_file_is_read_in_one_way() {

@@ -9,7 +9,7 @@ use super::{
     notices::{NoticeChange, WantedNotices},
 };
 use crate::{
-    failure::{ErrorCode, Failure, shown_failure},
+    failure::{ErrorCode, Failure},
     wire::{
         FrameError, Id, Message, Raw, Request, Response, RpcError, error_frame, method,
         notification_frame, parse_client, request_frame,
@@ -258,46 +258,36 @@ fn answer(line: &Bytes) -> Option<(Id, bool)> {
 pub(super) fn lost(id: &Id) -> Bytes {
     let text = "mcpproxy stopped during the request";
     let hint = "It may have run. Check before you repeat it; the next request starts mcpproxy.";
-    failed(id, ErrorCode::ConnectionLost, text, hint)
+    failed(id, &Failure::new(ErrorCode::ConnectionLost, text, hint))
 }
 
 /// The answer when there is no daemon.
 pub(super) fn unreachable(request: &ClientRequest, absent: &AbsentDaemon) -> Bytes {
     let hint = match absent.code {
-        ErrorCode::Internal => {
-            "Nothing ran. Tell the user that mcpproxy could not be started or reached."
-        }
-        ErrorCode::ConfigUnusable => {
-            "Nothing ran. Tell the user to correct mcpproxy's configuration file."
-        }
+        ErrorCode::Internal => "Tell the user that mcpproxy could not be started or reached.",
+        ErrorCode::ConfigUnusable => "Tell the user to correct mcpproxy's configuration file.",
         ErrorCode::Unauthorized => {
-            "Nothing ran. Tell the user to correct --token or $MCPPROXY_TOKEN in this client's entry for mcpproxy."
+            "Tell the user to correct --token or $MCPPROXY_TOKEN in this client's entry for mcpproxy."
         }
         ErrorCode::ServerMisconfigured => {
-            "Nothing ran. Tell the user to remove that server: it would call itself endlessly."
+            "Tell the user to remove that server: it would call itself endlessly."
         }
-        _ => {
-            "Nothing ran. Tell the user to correct --endpoint in this client's entry for mcpproxy."
-        }
+        _ => "Tell the user to correct --endpoint in this client's entry for mcpproxy.",
     };
-    failed(&request.id, absent.code, &absent.why, hint)
+    let mut failure = Failure::agents_only(absent.code, &absent.why, hint);
+    failure.hint = failure.hint.not_run();
+    failed(&request.id, &failure)
 }
 
 /// The answer in place of one that is too large to carry.
 pub(super) fn too_large(id: &Id) -> Bytes {
+    let text = "the answer is larger than 128 MiB";
     let hint = "Ask for less at a time.";
-    failed(
-        id,
-        ErrorCode::BadUpstreamAnswer,
-        "the answer is larger than 128 MiB",
-        hint,
-    )
+    failed(id, &Failure::new(ErrorCode::BadUpstreamAnswer, text, hint))
 }
 
-fn failed(id: &Id, code: ErrorCode, text: &str, hint: &str) -> Bytes {
-    let failure = Failure::new(code, text, hint);
-    let error = RpcError::new(RpcError::INTERNAL, text).with_data(shown_failure(&failure));
-    error_frame(Some(id), &error.to_raw())
+fn failed(id: &Id, failure: &Failure) -> Bytes {
+    error_frame(Some(id), &failure.as_rpc_error().to_raw())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
     call_arguments::{REASON_MAX, SENSITIVITIES, stated_intent},
 };
 use crate::{
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::Variant,
     router::{
         Reply, RequestError,
@@ -161,10 +161,10 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
 fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
     let error = format!("{}: {why}", call.tool.name);
     let hint = format!(
-        "Nothing ran. Correct that or leave it out; \"intent\" may be {{\"operation_type\": \"{}\"}}.",
+        "Correct that or leave it out; \"intent\" may be {{\"operation_type\": \"{}\"}}.",
         variant.as_str()
     );
-    Failure::new(ErrorCode::InvalidArguments, error, hint)
+    Failure::not_run(ErrorCode::InvalidArguments, error, hint)
 }
 
 /// The server and tool of a name: `server:tool`, or an offered name.
@@ -184,9 +184,9 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String)> {
     if call.router.0.gate.offers(caller, name) {
         let error = format!("{name:?} is a server, not a tool");
         let hint = format!(
-            "Nothing ran. Write {name}:TOOL; a search for \"{name}:\" with retrieve_tools lists its tools."
+            "Write {name}:TOOL; a search for \"{name}:\" with retrieve_tools lists its tools."
         );
-        return Err(Failure::new(ErrorCode::UnknownTool, error, hint));
+        return Err(unknown_tool(error, hint));
     }
     let error = format!("{name:?} is not of the form server:tool");
     let closest = call
@@ -197,11 +197,15 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String)> {
         .await?;
     let closest = closest.into_iter().flatten().collect::<Vec<_>>();
     let hint = match &closest[..] {
-        [] => "Nothing ran. Find the tool with retrieve_tools and use its \"name\".".to_owned(),
-        [one] => format!("Nothing ran. Did you mean {one}?"),
-        [first @ .., last] => format!("Nothing ran. Did you mean {} or {last}?", first.join(", ")),
+        [] => "Find the tool with retrieve_tools and use its \"name\".".to_owned(),
+        [one] => format!("Did you mean {one}?"),
+        [first @ .., last] => format!("Did you mean {} or {last}?", first.join(", ")),
     };
-    Err(Failure::new(ErrorCode::UnknownTool, error, hint))
+    Err(unknown_tool(error, hint))
+}
+
+fn unknown_tool(error: String, hint: String) -> Failure {
+    Failure::for_agents(ErrorCode::UnknownTool, error, hint, NextStep::ShowTools)
 }
 
 async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
@@ -218,12 +222,11 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         let error =
             format!("{server}:{tool} is destructive, and call_tool does not call such tools");
         let hint = format!(
-            "Nothing ran. If the user wants this, call call_tool_destructive with \"{server}:{tool}\" as name and the arguments as args."
+            "If the user wants this, call call_tool_destructive with \"{server}:{tool}\" as name and the arguments as args."
         );
-        return Err(Failure::new(ErrorCode::WrongVariant, error, hint)
-            .of_server(server)
-            .of_tool(tool.as_str())
-            .into());
+        let (code, step) = (ErrorCode::WrongVariant, NextStep::ShowTools);
+        let failure = Failure::for_agents(code, error, hint, step);
+        return Err(failure.of_server(server).of_tool(tool.as_str()).into());
     }
     let declared = DeclaredCall {
         variant: variant.unwrap_or(Variant::Write),

@@ -9,7 +9,7 @@ use crate::{
     access::Caller,
     catalog::Tool,
     config::Settings,
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::Moment,
     router::{Reply, RequestError, definitions::with_offered_views},
     text::{cut::beginning, names::ServerName},
@@ -160,7 +160,7 @@ fn find<'a>(now: &'a Moment, caller: &Caller, name: &str) -> Result<(ServerName,
         .servers
         .get(server)
         .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
-    known.ok_or_else(|| unlisted(server, tool))
+    known.ok_or_else(|| super::unlisted(server, tool))
 }
 
 /// The failure of a name: if the tool is unknown because its server could not be connected, the reason for that.
@@ -177,15 +177,7 @@ fn without_server(name: &str) -> Failure {
     let error = format!("{name:?} is not of the form server:tool");
     let hint =
         "Write the name as server:tool: one of \"closest\", or one that retrieve_tools finds.";
-    Failure::new(ErrorCode::UnknownTool, error, hint)
-}
-
-/// The failure of an unknown tool of a server whose changes are allowed: for such a server the gate admits unknown tools.
-fn unlisted(server: &str, tool: &str) -> Failure {
-    let error = format!("the server {server:?} lists no tool {tool:?}");
-    Failure::new(ErrorCode::UnknownTool, error, "Search with retrieve_tools.")
-        .of_server(server)
-        .of_tool(tool)
+    Failure::for_agents(ErrorCode::UnknownTool, error, hint, NextStep::ShowTools)
 }
 
 fn described(now: &Moment, server: &ServerName, tool: &Tool) -> Raw {
@@ -210,7 +202,7 @@ fn explanation(name: &str, failure: &Failure, closest: &[String]) -> Raw {
         "name": beginning(name, REPEATED),
         "error": failure.error,
         "code": failure.code.as_str(),
-        "hint": failure.hint,
+        "hint": failure.hint.advice(),
         "closest": closest,
     }))
 }

@@ -27,7 +27,7 @@ use crate::{
     activity::CallBody,
     call_context::CallContext,
     config::Settings,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, HintText, NextStep},
     gate::Moment,
     telemetry::log_context::LoggedWork,
     wire::{Edit, Raw, Thing, method, splice},
@@ -125,8 +125,16 @@ pub(super) fn find(name: &str) -> Option<&'static BuiltIn> {
 fn of_mcpproxy(name: &str) -> Option<Failure> {
     let name = find(name)?.name;
     let error = format!("{name:?} is a tool of mcpproxy itself");
-    let hint = format!("Nothing ran. Call {name} directly.");
-    Some(Failure::new(ErrorCode::UnknownTool, error, hint))
+    let hint = format!("Call {name} directly.");
+    Some(Failure::not_run(ErrorCode::UnknownTool, error, hint))
+}
+
+/// The failure of an unknown tool of a server whose changes are allowed: for such a server the gate admits unknown tools.
+fn unlisted(server: &str, tool: &str) -> Failure {
+    let error = format!("the server {server:?} lists no tool {tool:?}");
+    let hint = "Find its exact name: search for the tool, or list the tools.";
+    let failure = Failure::for_agents(ErrorCode::UnknownTool, error, hint, NextStep::ShowTools);
+    failure.of_server(server).of_tool(tool)
 }
 
 /// A failure whose suggestion is a whole name, `server:tool`.
@@ -135,7 +143,7 @@ fn with_whole_name(mut failure: Failure) -> Failure {
         (failure.code, &failure.server, &failure.closest)
     {
         let name = format!("{server}:{close}");
-        failure.hint = format!("Nothing ran. Did you mean {name}?");
+        failure.hint = HintText::new(format!("Did you mean {name}?")).not_run();
         failure.closest = Some(name.into());
     }
     failure
@@ -266,11 +274,11 @@ impl BuiltIn {
             arguments.get(&key).is_none_or(|value| value.is_null())
         });
         let hint = if is_missing {
-            format!("Nothing ran. Correct the arguments and call again, as in {usage}.")
+            format!("Correct the arguments and call again, as in {usage}.")
         } else {
-            "Nothing ran. Correct the arguments and call again.".to_owned()
+            "Correct the arguments and call again.".to_owned()
         };
-        Failure::new(ErrorCode::InvalidArguments, error, hint).into()
+        Failure::not_run(ErrorCode::InvalidArguments, error, hint).into()
     }
 }
 

@@ -53,7 +53,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         ("approve", _) => {
             let error = "quarantine_security cannot approve";
             let hint = "Nothing was approved. Tell the user: only they can approve.";
-            return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).into());
+            return Err(Failure::agents_only(ErrorCode::InvalidArguments, error, hint).into());
         }
         ("inspect", Some(name)) => Some(name),
         ("inspect", None) => return Err(call.wrong("\"name\" is missing")),

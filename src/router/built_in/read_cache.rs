@@ -105,11 +105,8 @@ fn find(call: &Call<'_>, key: &str) -> Result<KeptText> {
 
 fn unknown_key() -> Failure {
     let hint = "Copy the key exactly from the end of the cut result, or call the tool again if it only reads.";
-    Failure::new(
-        ErrorCode::UnknownKey,
-        "nothing was read: this key is unknown or expired",
-        hint,
-    )
+    let error = "nothing was read: this key is unknown or expired";
+    Failure::new(ErrorCode::UnknownKey, error, hint)
 }
 
 fn past_the_end(call: &Call<'_>, offset: usize, chars: usize) -> RequestError {

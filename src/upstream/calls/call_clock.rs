@@ -80,20 +80,17 @@ impl CallClock {
 
     /// The failure of a call that is over.
     pub(super) fn overdue(&self, server: &ServerName) -> Failure {
-        let failure =
-            |error, hint| Failure::new(ErrorCode::TimedOut, error, hint).of_server(server);
+        let code = ErrorCode::TimedOut;
         if self.end < self.due {
-            return failure(
-                format!("the server {server:?} reported progress but did not finish in time"),
-                "It may have run in part; mcpproxy cancelled it at the time limit. Check before you repeat it; split it into smaller calls.",
-            );
+            let error =
+                format!("the server {server:?} reported progress but did not finish in time");
+            let hint = "It may have run in part; mcpproxy cancelled it at the time limit. Check before you repeat it; split it into smaller calls.";
+            return Failure::new(code, error, hint).of_server(server);
         }
         let time = duration::in_words(self.silence);
-        failure(
-            format!("the server {server:?} did not answer within {time}"),
-            "It may have run. Check before you repeat it; the user can raise its call_tool_timeout.",
-        )
-        .with_step(NextStep::AllowLongerCalls)
+        let error = format!("the server {server:?} did not answer within {time}");
+        let hint = "It may have run. Check before you repeat it; the user can raise its call_tool_timeout.";
+        Failure::for_agents(code, error, hint, NextStep::AllowLongerCalls).of_server(server)
     }
 }
 

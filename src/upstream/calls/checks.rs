@@ -2,7 +2,7 @@
 
 use super::{NotSent, Upstream, handle::Live};
 use crate::{
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::{Admitted, AdmittedMessage},
     text::ServerName,
     trust::approvals::ThingKind,
@@ -50,19 +50,25 @@ impl Upstream {
             return Err(admitted.refusal_of_another(fingerprint));
         }
         let (name, scope) = (self.name(), self.0.instance_scope.as_ref());
-        let error = match scope {
-            None => format!("the server {name:?} has no tool {tool:?} any more"),
-            Some(_) => {
-                format!("the server {name:?} does not offer the tool {tool:?} to this client")
-            }
+        let not_to_this =
+            || format!("the server {name:?} does not offer the tool {tool:?} to this client");
+        let find = "Find another tool: search for it, or list the tools.";
+        let (error, hint, step) = match scope {
+            None => (
+                format!("the server {name:?} has no tool {tool:?} any more"),
+                find,
+                NextStep::ShowTools,
+            ),
+            Some(InstanceScope::Unable) => (
+                not_to_this(),
+                "It needs a client with elicitation, sampling or roots; use another tool.",
+                NextStep::act(
+                    "call it from an AI client that supports sampling, elicitation or roots: the server offers it only to such clients",
+                ),
+            ),
+            Some(_) => (not_to_this(), find, NextStep::ShowTools),
         };
-        let hint = match scope {
-            Some(InstanceScope::Unable) => {
-                "Nothing ran. It needs a client with elicitation, sampling or roots; use another tool."
-            }
-            _ => "Nothing ran. Find another tool: search for it, or list the tools.",
-        };
-        let failure = Failure::new(ErrorCode::UnknownTool, error, hint);
+        let failure = Failure::for_agents(ErrorCode::UnknownTool, error, hint, step);
         Err(failure.of_server(name).of_tool(tool))
     }
 
@@ -89,8 +95,8 @@ impl Upstream {
             None => Ok(()),
             Some(key) => {
                 let error = format!("the argument {key:?} appears twice");
-                let hint = "Nothing ran. Give it once.";
-                let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+                let hint = "Give it once.";
+                let failure = Failure::not_run(ErrorCode::InvalidArguments, error, hint);
                 Err(failure.of_server(self.name()).of_tool(&*tool.name).into())
             }
         }

@@ -212,8 +212,8 @@ impl Upstream {
         let (waiter, answered) = oneshot::channel();
         let gone = || {
             let error = format!("{} {}", self.name(), self.why_stopped());
-            let hint = "Nothing ran. Try again.";
-            Failure::new(ErrorCode::ServerUnavailable, error, hint).of_server(self.name())
+            let failure = Failure::not_run(ErrorCode::ServerUnavailable, error, "Try again.");
+            failure.of_server(self.name())
         };
         let sent = self.0.commands.send(request(waiter)).await;
         sent.map_err(|_| gone())?;

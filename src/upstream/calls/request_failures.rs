@@ -53,10 +53,9 @@ impl Upstream {
         }
         let name = self.name();
         let text = format!("{name} is not available: {}", error.outside);
-        let hint = format!(
-            "Nothing ran. Use another tool, or tell the user that {name} is not available."
-        );
-        Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(name)
+        let hint = format!("Use another tool, or tell the user that {name} is not available.");
+        let (code, step) = (ErrorCode::ServerUnavailable, NextStep::ShowServer);
+        Failure::for_agents(code, text, hint, step).of_server(name)
     }
 
     /// What became of a server whose worker was stopped, as the settings say.
@@ -82,15 +81,17 @@ impl Upstream {
             "the server {:?} cannot be used for now: {trouble}",
             self.name()
         );
-        let hint = "Nothing ran. Use another tool meanwhile, then retry.";
-        Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name())
+        let hint = "Use another tool meanwhile, then retry.";
+        let (code, step) = (ErrorCode::ServerUnavailable, NextStep::ShowServer);
+        Failure::for_agents(code, text, hint, step).of_server(self.name())
     }
 
     /// The failure of a request while a person has to log in.
     fn login_required(&self) -> Failure {
         let text = format!("the server {:?} needs a login", self.name());
-        let hint = "Nothing ran. Ask the user to log in; continue without it.";
-        Failure::new(ErrorCode::LoginRequired, text, hint).of_server(self.name())
+        let hint = "Ask the user to log in; continue without it.";
+        let (code, step) = (ErrorCode::LoginRequired, NextStep::LogIn);
+        Failure::for_agents(code, text, hint, step).of_server(self.name())
     }
 
     /// What the program of a server wrote before it was lost during a call, if that is known soon. For the operator only.
@@ -124,19 +125,30 @@ impl Upstream {
         {
             return self.login_stuck(&trouble);
         }
-        let (code, text, hint) = match error {
+        let settings = self.0.settings.borrow().clone();
+        let entry = settings.servers.get(name);
+        let secrets = entry.map(|entry| self.0.secrets_of(entry));
+        let secrets = secrets.unwrap_or_default();
+        // An error about an answer may quote the server.
+        let shown = |text: String| secrets.redacted(&text).into_owned();
+        let sent = |code, text| Failure::new(code, shown(text), MAY_HAVE_RUN);
+        let for_agents =
+            |code, text, hint: &str, step| Failure::for_agents(code, shown(text), hint, step);
+        let failure = match error {
             LinkError::NotDelivered(_)
             | LinkError::NoHost(_)
             | LinkError::NoProxy(_)
             | LinkError::SessionLost(_)
             | LinkError::NoNewSession(_)
             | LinkError::SessionRenewed
-            | LinkError::Tls(_) => (
+            | LinkError::Tls(_) => for_agents(
                 ErrorCode::ServerUnavailable,
                 format!("{name} is not available: {}", error.outside()),
-                "Nothing ran. Retry later, or tell the user.".to_owned(),
+                "Retry later, or tell the user.",
+                // Its row knows more.
+                NextStep::ShowServer,
             ),
-            LinkError::Lost(why) => (
+            LinkError::Lost(why) => sent(
                 ErrorCode::ConnectionLost,
                 if self.is_stopped() {
                     format!("the server {name:?} {} during the call", self.why_stopped())
@@ -145,65 +157,46 @@ impl Upstream {
                 } else {
                     format!("the connection to server {name:?} was lost during the call: {why}")
                 },
-                MAY_HAVE_RUN.to_owned(),
             ),
-            LinkError::NotHttp | LinkError::OddEndpoint(_) | LinkError::Endless(_) => (
+            LinkError::NotHttp | LinkError::OddEndpoint(_) | LinkError::Endless(_) => sent(
                 ErrorCode::BadUpstreamAnswer,
                 format!("the server {name:?} cannot be used: {error}"),
-                MAY_HAVE_RUN.to_owned(),
             ),
-            LinkError::Broken(why) => (
+            LinkError::Broken(why) => sent(
                 ErrorCode::BadUpstreamAnswer,
                 format!("the answer of server {name:?} is unusable: {why}"),
-                MAY_HAVE_RUN.to_owned(),
             ),
-            LinkError::HeaderMismatch(_) => (
+            LinkError::HeaderMismatch(_) => for_agents(
                 ErrorCode::ServerUnavailable,
                 format!("the server {name:?} says that headers and body differ"),
-                "Nothing ran. Look the tool up again; its definition may have changed.".to_owned(),
+                "Look the tool up again; its definition may have changed.",
+                NextStep::ShowServer,
             ),
-            LinkError::Ourselves => (
+            LinkError::Ourselves => for_agents(
                 ErrorCode::ServerMisconfigured,
                 format!("the server {name:?} is mcpproxy itself"),
-                "Nothing ran. Tell the user to remove that server.".to_owned(),
+                "Tell the user to remove that server.",
+                NextStep::Remove,
             ),
             LinkError::Status { status: 401, .. } if self.is_login_needed() => {
                 return self.login_required();
             }
-            LinkError::Status { status: 403, .. } if !self.missing_scopes().is_empty() => (
-                ErrorCode::LoginRequired,
-                format!(
-                    "the server {name:?} needs more permissions for this: {}",
-                    self.missing_scopes().join(", ")
-                ),
-                "Nothing ran. Ask the user to log in again and grant them; its other tools may work.".to_owned(),
-            ),
-            LinkError::Status { status: status @ (401 | 403), .. } => (
-                ErrorCode::ServerUnavailable,
-                format!("the server {name:?} refuses mcpproxy's requests (HTTP {status})"),
-                "Nothing ran. Tell the user that it may need other credentials.".to_owned(),
-            ),
-            LinkError::Status { status, retry_after, .. } => after_status(name, *status, *retry_after),
-        };
-        let settings = self.0.settings.borrow().clone();
-        let entry = settings.servers.get(name);
-        let secrets = entry.map(|entry| self.0.secrets_of(entry));
-        // An error about an answer may quote the server.
-        let text = secrets.unwrap_or_default().redacted(&text).into_owned();
-        let failure = Failure::new(code, text, hint).of_server(name);
-        // The step for a lost connection is that of the server's row, like the reason.
-        let step = match error {
-            // It was connected at this URL. A restart says whether the path is still right.
-            LinkError::Status { status: 404, .. } => NextStep::Restart,
-            LinkError::Status {
-                status: 401 | 403, ..
-            } if code == ErrorCode::ServerUnavailable => NextStep::fix(NextStep::CREDENTIALS),
-            LinkError::Status { retry_after, .. } if code == ErrorCode::Overloaded => {
-                NextStep::act(again(*retry_after))
+            LinkError::Status { status: 403, .. } if !self.missing_scopes().is_empty() => {
+                let missing = self.missing_scopes().join(", ");
+                for_agents(
+                    ErrorCode::LoginRequired,
+                    format!("the server {name:?} needs more permissions for this: {missing}"),
+                    "Ask the user to log in again and grant them; its other tools may work.",
+                    NextStep::LogIn,
+                )
             }
-            _ => return failure,
+            LinkError::Status {
+                status,
+                retry_after,
+                ..
+            } => after_status(name, *status, *retry_after),
         };
-        failure.with_step(step)
+        failure.of_server(name)
     }
 }
 
@@ -213,57 +206,69 @@ fn again(retry_after: Option<Duration>) -> String {
     format!("Try again {}", wait.as_deref().unwrap_or("later"))
 }
 
-/// The failure after a status that is no answer, with its hint: only few of them say that the server did nothing.
-fn after_status(
-    name: &ServerName,
-    status: u16,
-    retry_after: Option<Duration>,
-) -> (ErrorCode, String, String) {
+/// The failure after a status that is no answer: only few of them say that the server did nothing.
+fn after_status(name: &ServerName, status: u16, retry_after: Option<Duration>) -> Failure {
+    let code = ErrorCode::ServerUnavailable;
+    let refused = |text: String, hint: &str, step| Failure::for_agents(code, text, hint, step);
     match (status, retry_after) {
         (429, _) | (503, Some(_)) => {
             let text =
                 format!("the server {name:?} accepts no more requests for now (HTTP {status})");
-            let hint = format!("Nothing ran. {}.", again(retry_after));
-            (ErrorCode::Overloaded, text, hint)
+            Failure::not_run(ErrorCode::Overloaded, text, again(retry_after))
         }
-        (404, _) => (
-            ErrorCode::ServerUnavailable,
+        // It was connected at this URL. A restart says whether the path is still right.
+        (404, _) => refused(
             format!("the server {name:?} now answers HTTP 404"),
-            "Nothing ran. Tell the user to restart that server.".to_owned(),
+            "Tell the user to restart that server.",
+            NextStep::Restart,
         ),
-        _ => (
-            ErrorCode::BadUpstreamAnswer,
-            format!("the server {name:?} answered HTTP {status}"),
-            MAY_HAVE_RUN.to_owned(),
+        (401 | 403, _) => refused(
+            format!("the server {name:?} refuses mcpproxy's requests (HTTP {status})"),
+            "Tell the user that it may need other credentials.",
+            NextStep::fix(NextStep::CREDENTIALS),
         ),
+        _ => {
+            let text = format!("the server {name:?} answered HTTP {status}");
+            Failure::new(ErrorCode::BadUpstreamAnswer, text, MAY_HAVE_RUN)
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::NOTHING_RAN;
 
     #[test]
     fn only_a_status_that_says_so_means_that_nothing_ran() {
         let name = ServerName::parse("web").expect("a name");
         let wait = Some(Duration::from_secs(5));
         let check = |status, wait, may_have_run: bool| {
-            let (code, _, hint) = after_status(&name, status, wait);
-            assert_eq!(code.may_have_run(), may_have_run, "{status}");
+            let failure = after_status(&name, status, wait);
+            let hint = failure.hint.for_model();
+            assert_eq!(failure.code.may_have_run(), may_have_run, "{status}");
             assert_eq!(hint == MAY_HAVE_RUN, may_have_run, "{status}");
-            assert_eq!(hint.starts_with("Nothing ran."), !may_have_run, "{status}");
+            assert_eq!(hint.starts_with(NOTHING_RAN), !may_have_run, "{status}");
         };
         for status in [301, 308, 400, 409, 422, 500, 502, 504] {
             check(status, None, true);
             check(status, wait, true);
         }
         check(503, None, true);
-        for (status, wait) in [(503, wait), (429, wait), (429, None), (404, None)] {
+        for (status, wait) in [
+            (503, wait),
+            (429, wait),
+            (429, None),
+            (404, None),
+            (403, None),
+        ] {
             check(status, wait, false);
         }
-        let (_, text, hint) = after_status(&name, 404, None);
-        assert_eq!(text, "the server \"web\" now answers HTTP 404");
-        assert!(hint.ends_with("Tell the user to restart that server."));
+        let failure = after_status(&name, 404, None);
+        assert_eq!(failure.error, "the server \"web\" now answers HTTP 404");
+        let hint = "Nothing ran. Tell the user to restart that server.";
+        assert_eq!(failure.hint.for_model(), hint);
+        assert_eq!(failure.hint.for_people(), "", "those are words for models");
         assert_eq!(again(wait), "Try again in 5 s");
     }
 }

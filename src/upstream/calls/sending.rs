@@ -16,7 +16,7 @@ use super::{
 use crate::{
     activity::{CallCourse, CallStage},
     call_context::ClientSender,
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::AdmittedMessage,
     link::{ClientKey, Entered, Exchange, LinkError, Maker},
     upstream::ClientReach,
@@ -166,20 +166,20 @@ impl Upstream {
         let (others, hint, step) = match why {
             NoSlot::Full => (
                 "too many wait",
-                "Nothing ran. Try again later, with fewer calls at once.",
+                "Try again later, with fewer calls at once.",
                 "try again later, with fewer calls at once",
             ),
             NoSlot::Late => (
                 "none ended in time",
-                "Nothing ran. Try again later; the user can raise max_concurrent_requests.",
+                "Try again later; the user can raise max_concurrent_requests.",
                 "try again later, or raise `max_concurrent_requests`",
             ),
         };
         let error = format!(
             "the server {name:?} is busy: {bound} of {bound} requests run (max_concurrent_requests), and {others}"
         );
-        let failure = Failure::new(ErrorCode::Overloaded, error, hint);
-        Err(failure.at_terminal(step).of_server(name))
+        let step = NextStep::act(step);
+        Err(Failure::for_agents(ErrorCode::Overloaded, error, hint, step).of_server(name))
     }
 }
 

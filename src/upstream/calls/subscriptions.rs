@@ -144,11 +144,8 @@ impl Subscriptions {
         if table.by_topic.len() >= MAX_TOPICS && !table.by_topic.contains_key(&topic) {
             let error =
                 format!("the server already has {MAX_TOPICS} subscriptions to resources and tasks");
-            return Err(Failure::new(
-                ErrorCode::Overloaded,
-                error,
-                "End other subscriptions first.",
-            ));
+            let hint = "End other subscriptions first.";
+            return Err(Failure::new(ErrorCode::Overloaded, error, hint));
         }
         table.last += 1;
         let number = table.last;

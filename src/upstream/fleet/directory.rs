@@ -94,7 +94,7 @@ impl Upstreams {
     pub fn named(&self, server: &ServerName) -> Result<Upstream> {
         self.get(server.as_str()).ok_or_else(|| {
             let error = format!("the server {server:?} is not running");
-            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
+            Failure::not_run(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
         })
     }
 

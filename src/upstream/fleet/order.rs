@@ -42,17 +42,16 @@ pub(in crate::upstream) enum NotEntered {
 impl NotEntered {
     pub(in crate::upstream) fn failure(self, server: &ServerName) -> Failure {
         let failure = match self {
-            Self::Gone => Failure::new(
+            Self::Gone => Failure::not_run(
                 ErrorCode::ServerUnavailable,
                 format!("the server {server:?} was stopped or replaced"),
                 "Try again.",
             ),
-            Self::Full => Failure::new(
+            Self::Full => Failure::not_run(
                 ErrorCode::Overloaded,
                 format!("too many clients use the server {server:?} at once"),
-                "Nothing ran. Try again later, or close unused clients.",
-            )
-            .at_terminal("try again later, or close unused clients"),
+                "Try again later, or close unused clients.",
+            ),
         };
         failure.of_server(server)
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     code_execution::limits,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, HintText},
     router::{Reply, RequestError},
     text::cut::beginning,
     wire::{Outcome, Raw, tool_result},
@@ -38,8 +38,7 @@ struct CallFailure<'a> {
 }
 
 /// The hint after a call with wrong arguments.
-const NOT_SENT: &str =
-    "Nothing ran. Write call_tool(server, tool, args), with args as a plain object.";
+const NOT_SENT: &str = "Write call_tool(server, tool, args), with args as a plain object.";
 
 impl CallAnswer {
     /// The answer to a call that was made, or that mcpproxy refused.
@@ -54,7 +53,8 @@ impl CallAnswer {
 
     /// The answer to a call with wrong arguments.
     pub(super) fn not_sent(why: &str) -> Self {
-        Self::refusal("INVALID_ARGS", why, NOT_SENT)
+        let hint = HintText::new(NOT_SENT).not_run().for_model();
+        Self::refusal("INVALID_ARGS", why, &hint)
     }
 
     pub(super) fn refusal(code: &str, message: &str, hint: &str) -> Self {
@@ -99,12 +99,12 @@ impl CallAnswer {
         })
     }
 
-    fn failed(failure: &Failure) -> Self {
+    pub(super) fn failed(failure: &Failure) -> Self {
         Self::error(CallFailure {
             code: &script_code(failure.code),
             message: &failure.error,
             reason: Some(failure.code.as_str()),
-            hint: Some(&failure.hint),
+            hint: Some(&failure.hint.for_model()),
         })
     }
 

@@ -8,7 +8,7 @@ use futures_util::{
 use super::{ScriptRequest, arguments::InnerCall, call_answer::CallAnswer, progress::Progress};
 use crate::{
     code_execution::limits,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, NextStep},
     gate::Variant,
     router::{
         Reply, RequestError,
@@ -85,9 +85,16 @@ impl<'a> InnerCalls<'a> {
             if !self.request.allows(&call.server) {
                 let failure = server_not_allowed(&call.server, &call.tool);
                 self.record_refusal(call, &failure);
-                return CallAnswer::refusal("SERVER_NOT_ALLOWED", &failure.error, &failure.hint);
+                let hint = failure.hint.for_model();
+                return CallAnswer::refusal("SERVER_NOT_ALLOWED", &failure.error, &hint);
             }
-            CallAnswer::of(&self.send(call).await)
+            match self.send(call).await {
+                Err(RequestError::Failed(failure)) if self.outer.context.caller.is_operator() => {
+                    let management = &self.outer.router.0.management;
+                    CallAnswer::failed(&management.for_operator(failure))
+                }
+                called => CallAnswer::of(&called),
+            }
         })
     }
 
@@ -130,16 +137,17 @@ impl<'a> InnerCalls<'a> {
 /// The failure for the record. The script gets a code of its own.
 fn server_not_allowed(server: &str, tool: &str) -> Failure {
     let error = format!("the server {server:?} is not among the allowed_servers of this script");
-    let hint = "Nothing ran. Use another server, or add it to options.allowed_servers.";
-    Failure::new(ErrorCode::AccessDenied, error, hint)
+    let hint = "Use another server, or add it to options.allowed_servers.";
+    Failure::not_run(ErrorCode::AccessDenied, error, hint)
         .of_server(server)
         .of_tool(tool)
 }
 
 fn not_allowed_to_destroy(server: &str, tool: &str) -> Failure {
     let error = format!("{server}:{tool} is destructive, and this script may not call such tools");
-    let hint = "Nothing ran. Ask the user; if they agree, run the script with options.allow_destructive: true.";
-    Failure::new(ErrorCode::WrongVariant, error, hint)
+    let hint = "Ask the user; if they agree, run the script with options.allow_destructive: true.";
+    let step = NextStep::act("if you want that, set `allow_destructive` for the script");
+    Failure::for_agents(ErrorCode::WrongVariant, error, hint, step)
         .of_server(server)
         .of_tool(tool)
 }

@@ -109,8 +109,9 @@ fn define(settings: &Settings) -> Value {
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let settings = call.router.0.gate.settings();
     if !settings.code_execution.is_on {
-        let hint = "Nothing ran. The user can enable it (\"enable_code_execution\": true). Until then find tools with retrieve_tools and call them one by one.";
-        return Err(Failure::new(ErrorCode::ToolDisabled, OFF, hint).into());
+        let hint = "The user can enable it (\"enable_code_execution\": true). Until then find tools with retrieve_tools and call them one by one.";
+        let (code, step) = (ErrorCode::ToolDisabled, NextStep::ShowTools);
+        return Err(Failure::for_agents(code, OFF, hint, step).into());
     }
     let request = ScriptRequest::read(&call.arguments, settings.code_execution);
     let request = request.map_err(|why| call.wrong(why))?;
@@ -147,27 +148,26 @@ fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result {
         "code_execution did not run: \"allowed_servers\" names {unknown:?}, which is not configured{}",
         close.unwrap_or_default()
     );
-    let hint = "Nothing ran. Name configured servers, or leave \"allowed_servers\" out.";
-    let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+    let hint = "Name configured servers, or leave \"allowed_servers\" out.";
+    let failure = Failure::not_run(ErrorCode::InvalidArguments, error, hint);
     Err(failure.with_step(NextStep::ShowServers))
 }
 
 fn not_started(error: NotStarted) -> Failure {
     match error {
-        NotStarted::TooMany => Failure::new(
-            ErrorCode::Overloaded,
-            "too many scripts are running",
-            "Nothing ran. Try again in a moment.",
-        )
-        .at_terminal("try again in a moment"),
+        NotStarted::TooMany => {
+            let error = "too many scripts are running";
+            Failure::not_run(ErrorCode::Overloaded, error, "Try again in a moment.")
+        }
         NotStarted::Process(source) => {
             tracing::warn!(%source, "the process of a script could not be started");
-            Failure::new(
+            let step = NextStep::act("`mcpproxy logs` says why");
+            Failure::for_agents(
                 ErrorCode::Internal,
                 "the script could not be started",
-                "Nothing ran. Call tools without a script; tell the user.",
+                "Call tools without a script; tell the user.",
+                step.or_request("The daemon's log says why."),
             )
-            .at_terminal("`mcpproxy logs` says why")
         }
     }
 }
@@ -185,6 +185,6 @@ mod tests {
     fn a_script_that_is_one_too_many_has_a_step_for_people() {
         let failure = not_started(NotStarted::TooMany).undone("nothing ran");
         assert_eq!(failure.error, "nothing ran: too many scripts are running");
-        assert_eq!(failure.terminal_step(), "try again in a moment");
+        assert_eq!(failure.terminal_step(), "Try again in a moment.");
     }
 }

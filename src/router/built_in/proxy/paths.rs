@@ -7,9 +7,9 @@ use super::super::{BuiltIn, Call, find};
 use crate::{
     access::Caller,
     catalog::{Owner, ServerCatalog, Snapshot, Template, closest_template, fits},
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::Moment,
-    router::RequestError,
+    router::{RequestError, resources::unknown_resource},
     text::names::ServerName,
     wire::{Raw, Target},
 };
@@ -71,9 +71,9 @@ enum MatchedBy {
 pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, RequestError> {
     if is_barred(path) {
         let error = format!("{path:?} cannot be called through proxy");
-        let hint =
-            format!("Nothing ran. Call {path} directly, where it is listed, or another tool.");
-        return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).into());
+        let hint = format!("Call {path} directly, where it is listed, or another tool.");
+        let (code, step) = (ErrorCode::InvalidArguments, NextStep::ShowTools);
+        return Err(Failure::for_agents(code, error, hint, step).into());
     }
     if let Some(own) = find(path) {
         return Ok(NamedTool::Own(own));
@@ -100,9 +100,14 @@ pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, Strin
     if known.is_some_and(|known| known.prompt(prompt).is_some()) {
         return Ok((server.to_owned(), prompt.to_owned()));
     }
-    let error = format!("the server {server:?} lists no prompt {prompt:?}");
-    let hint = "Nothing ran. Look the name up in the list of prompts.";
-    Err(Failure::new(ErrorCode::UnknownPrompt, error, hint).of_server(server))
+    Err(unknown_prompt(path).of_server(server))
+}
+
+/// The failure for a prompt that no server has.
+pub(super) fn unknown_prompt(path: &str) -> Failure {
+    let error = format!("Unknown prompt: {path:?}");
+    let hint = "Look the name up in the list of prompts.";
+    Failure::not_run(ErrorCode::UnknownPrompt, error, hint)
 }
 
 /// The resource or template that a path names.
@@ -154,10 +159,7 @@ fn unlisted_of(now: &Moment, caller: &Caller, server: &str, own: &str) -> Result
         has_scheme(own) || templates.any(|template| fits(&template.uri_template, own))
     };
     let Some(known) = known.filter(may_be_there) else {
-        let error = format!("Resource not found: {own:?} of server {server:?}");
-        let hint =
-            "Nothing was read. Look the URI up in the list of resources and resource templates.";
-        return Err(Failure::new(ErrorCode::UnknownResource, error, hint).of_server(server));
+        return Err(unknown_resource(own).of_server(server));
     };
     let offered = snapshot.other_offered(server, own);
     Ok(NamedResource {
@@ -300,7 +302,7 @@ impl Candidate<'_> {
             return Some(refused);
         }
         let error = format!("access rules deny you the resource {path:?} of server {server:?}");
-        Some(Failure::new(refused.code, error, refused.hint).of_server(server))
+        Some(Failure { error, ..refused })
     }
 }
 

@@ -1,14 +1,13 @@
 //! The actions `list` and `info`: the definitions that clients get in lists, of things that the caller may use.
 
 use super::{
-    super::{Call, listed},
+    super::{Call, listed, unlisted},
     answer,
     arguments::ProxyType,
     paths::{self, NamedResource, NamedTool, ResourceKind},
     put_together,
 };
 use crate::{
-    failure::{ErrorCode, Failure},
     router::{
         RequestError,
         definitions::{offered_tool, renamed, with_uri},
@@ -76,13 +75,7 @@ async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     let known = now.snapshot().servers.get_key_value(&*server);
     let known = known.and_then(|(name, known)| Some((name, known.tool(&tool)?)));
     let Some((name, known)) = known else {
-        // Of a server whose changes are allowed the gate lets unknown tools through.
-        let error = format!("the server {server:?} lists no tool {tool:?}");
-        let hint = "Nothing ran. Find its exact name: search for the tool, or list the tools.";
-        return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
-            .of_server(server)
-            .of_tool(tool)
-            .into());
+        return Err(unlisted(&server, &tool).into());
     };
     Ok(offered_tool(now.snapshot(), name, known))
 }
@@ -94,11 +87,7 @@ async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     now.rules().decide(&call.context.caller, &server, &target)?;
     let known = now.snapshot().servers.get(&*server);
     let known = known.and_then(|known| known.prompt(&prompt));
-    let known = known.ok_or_else(|| {
-        let error = format!("Unknown prompt: {path:?}");
-        let hint = "Nothing ran. Look the name up in the list of prompts.";
-        Failure::new(ErrorCode::UnknownPrompt, error, hint)
-    })?;
+    let known = known.ok_or_else(|| paths::unknown_prompt(path))?;
     Ok(renamed(&known.definition, "name", &known.offered))
 }
 
