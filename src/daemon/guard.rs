@@ -181,7 +181,7 @@ fn refusal(what: &HeaderName, rejected: &str) -> Response {
     let hint = match rejected {
         // Every page can claim it.
         "null" => "Serve the page over HTTP, so that it has an origin.".to_owned(),
-        _ => format!("To trust it, add it to trusted_{what}s in the configuration file."),
+        _ => format!("To trust it, add it to `trusted_{what}s` in the configuration file."),
     };
     error(StatusCode::FORBIDDEN, ErrorCode::AccessDenied, &why, &hint)
 }

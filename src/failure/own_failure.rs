@@ -157,11 +157,12 @@ impl Failure {
         RpcError::new(RpcError::INTERNAL, failure.error).with_data(data)
     }
 
-    /// With the hint in place of a step that is in the words of a terminal.
+    /// With other words in place of a step that is in those of a terminal: the hint, or those for REST where that is for models.
     #[must_use]
     pub fn without_commands(mut self) -> Self {
-        if let Some(NextStep::Act { how, .. }) = self.step.as_deref_mut() {
-            *how = self.hint.for_people().into();
+        if let Some(NextStep::Act { how, request }) = self.step.as_deref_mut() {
+            let request = request.clone().filter(|_| self.hint.is_for_models);
+            *how = request.unwrap_or_else(|| self.hint.for_people().into());
         }
         self
     }
@@ -271,6 +272,7 @@ mod tests {
         assert_eq!(failure.hint.advice(), "Tell the user.");
         assert_eq!(failure.hint.for_people(), "");
         assert_eq!(failure.terminal_step(), "open it");
+        assert_eq!(failure.clone().without_commands().step, failure.step);
         assert_eq!(failure.over_rest().hint.for_people(), "Open it.");
         let (step, hint) = (NextStep::AllowLongerCalls, "It may have run.");
         let failure = Failure::for_agents(ErrorCode::TimedOut, "no", hint, step);

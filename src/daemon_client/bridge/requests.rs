@@ -265,7 +265,9 @@ pub(super) fn lost(id: &Id) -> Bytes {
 pub(super) fn unreachable(request: &ClientRequest, absent: &AbsentDaemon) -> Bytes {
     let hint = match absent.code {
         ErrorCode::Internal => "Tell the user that mcpproxy could not be started or reached.",
-        ErrorCode::ConfigUnusable => "Tell the user to correct mcpproxy's configuration file.",
+        ErrorCode::ConfigUnusable => {
+            "Tell the user that mcpproxy cannot use its configuration file."
+        }
         ErrorCode::Unauthorized => {
             "Tell the user to correct --token or $MCPPROXY_TOKEN in this client's entry for mcpproxy."
         }
