@@ -122,10 +122,9 @@ fn others(report: &DoctorReport) -> String {
 }
 
 fn row(finding: &DoctorFinding, out: Output) -> [String; 4] {
-    // A PATH is long, and of use only if something is not found on it.
-    let is_sound = finding.severity == DoctorSeverity::Ok && !out.is_verbose();
-    let place = finding.place.as_ref();
-    let what = match place.filter(|_| !is_sound || finding.check != "path") {
+    // A PATH is long, and tells few readers anything.
+    let is_shown = |_: &&String| finding.check != "path" || out.is_verbose();
+    let what = match finding.place.as_ref().filter(is_shown) {
         // An error of a file has its name already.
         Some(place) if place.starts_with('/') && finding.what.contains(place) => {
             finding.what.clone()
