@@ -57,7 +57,7 @@ impl CheckAccess {
         let (thing, is_tool) = (self.thing.clone(), !self.prompt && !self.resource);
         let question = match self.question() {
             Ok(question) => question,
-            Err(failure) if is_tool => {
+            Err(failure) if is_tool && meant_built_in(&thing).is_none() => {
                 return Err(tool_name::with_meant(failure, &thing, &files, out).await);
             }
             Err(failure) => return Err(failure),
@@ -98,8 +98,7 @@ impl CheckAccess {
             (_, None) => {
                 let thing = &self.thing;
                 let what = format!("{thing:?} is neither SERVER:NAME nor a built-in tool");
-                let close = names::closest(thing, BUILT_IN_TOOLS.iter().copied());
-                let meant = close.map(|close| format!("did you mean {close}? "));
+                let meant = meant_built_in(thing).map(|close| format!("did you mean {close}? "));
                 let step = "`mcpproxy tools list` shows the names of tools";
                 let step = meant.unwrap_or_default() + step;
                 return Err(CommandFailure::usage(what).next(step));
@@ -114,6 +113,11 @@ impl CheckAccess {
             name: name.to_owned(),
         })
     }
+}
+
+/// The built-in tool that was probably meant.
+fn meant_built_in(thing: &str) -> Option<&'static str> {
+    names::closest(thing, BUILT_IN_TOOLS.iter().copied())
 }
 
 fn next_step(verdict: &AccessVerdict) -> Option<String> {

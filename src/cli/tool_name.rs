@@ -2,7 +2,9 @@
 
 use super::{CommandFailure, Done, Output, connection};
 use crate::{
-    management::{Files, ToolList, ToolRow},
+    daemon_client::{self, DaemonClient},
+    failure::ErrorCode,
+    management::{Files, ToolRow},
     router,
 };
 
@@ -15,32 +17,57 @@ pub(super) fn parts(name: &str) -> Option<(&str, &str)> {
 /// [`parts`], or the failure of a command that needs them. Whether server and tool exist is for the daemon to say.
 pub(super) fn read(name: &str) -> Done<(&str, &str)> {
     parts(name).ok_or_else(|| {
-        let (what, step) = if router::is_built_in(name) {
+        if router::is_built_in(name) {
             let what = format!("{name} is a built-in tool, which only clients call");
-            (what, "`mcpproxy tools search WORDS`")
-        } else {
-            let what = format!("{name:?} is not of the form SERVER:TOOL");
-            (what, "`mcpproxy tools list` shows the names")
-        };
-        CommandFailure::usage(what).next(step)
+            let step = format!("use `{}` instead", command_for(name));
+            return CommandFailure::usage(what).next(step);
+        }
+        let what = format!("{name:?} is not of the form SERVER:TOOL");
+        CommandFailure::usage(what).next("`mcpproxy tools list` shows the names")
     })
 }
 
-/// The failure for a name without a server, with the step that names a tool of this name.
+/// The command that does at a terminal what a built-in tool does for clients.
+fn command_for(built_in: &str) -> &'static str {
+    match built_in {
+        "retrieve_tools" => "mcpproxy tools search WORDS",
+        "describe_tool" => "mcpproxy tools show SERVER:TOOL",
+        "code_execution" => "mcpproxy code FILE",
+        "upstream_servers" => "mcpproxy upstream list",
+        "quarantine_security" => "mcpproxy upstream inspect NAME",
+        _ => "mcpproxy call SERVER:TOOL",
+    }
+}
+
+/// What the daemon, or the client over the files, says of a name without a server: which tool or server was probably meant.
+pub(super) async fn judged(daemon: &mut DaemonClient, name: &str) -> Option<CommandFailure> {
+    if router::is_built_in(name) {
+        return None;
+    }
+    let wanted = [("name", Some(name.trim_matches(':').to_owned()))];
+    let path = daemon_client::with_query("/api/v1/tools/show", &wanted);
+    let failure = CommandFailure::from(daemon.get(&path).await.err()?);
+    (failure.code == Some(ErrorCode::UnknownTool)).then_some(failure)
+}
+
+/// The failure for a name without a server, with the reason and the step of [`judged`].
 pub(super) async fn with_meant(
     failure: CommandFailure,
     name: &str,
     files: &Files,
     out: Output,
 ) -> CommandFailure {
-    let meant = async {
-        let mut daemon = connection::open_if_running(files, out).await.ok()??;
-        let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
-        let mut tools = known.tools.into_iter();
-        tools.find(|tool| own_name(tool) == Some(name))
+    let Ok(Some(mut daemon)) = connection::open_if_running(files, out).await else {
+        return failure;
     };
-    match meant.await {
-        Some(tool) => failure.next(format!("did you mean {}?", tool.name)),
+    match judged(&mut daemon, name).await {
+        Some(CommandFailure {
+            what, next_step, ..
+        }) => CommandFailure {
+            what,
+            next_step,
+            ..failure
+        },
         None => failure,
     }
 }

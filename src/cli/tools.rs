@@ -9,7 +9,7 @@ use super::{
     table::{name, text},
     tool_name,
     tools_search::SearchTools,
-    tools_switch::{self, NamedTools, Switch},
+    tools_switch::{NamedTools, Switch},
 };
 use crate::{
     config::BrokenEntry,
@@ -216,16 +216,6 @@ async fn body_of(daemon: &mut DaemonClient, name: &str) -> Done<Raw> {
         tool_name::read(name)?;
     }
     let path = daemon_client::with_query(SHOW, &[("name", Some(name.to_owned()))]);
-    match daemon.get(&path).await {
-        Ok(body) => Ok(daemon_client::read(SHOW, &body)?),
-        Err(error) => {
-            let failure = CommandFailure::from(error);
-            let of = name.split_once(':');
-            let of = of.filter(|_| failure.code == Some(ErrorCode::UnknownTool));
-            if let Some((server, tool)) = of {
-                tools_switch::known_tool(daemon, server, tool).await?;
-            }
-            Err(failure)
-        }
-    }
+    let body = daemon.get(&path).await?;
+    Ok(daemon_client::read(SHOW, &body)?)
 }

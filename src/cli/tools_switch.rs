@@ -9,7 +9,7 @@ use super::{
     tool_name::{self, own_name},
 };
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{AnswerDeadline, DaemonClient},
     failure::ErrorCode,
     management::{ServerChange, ServerDetails, ToolList, ToolRow},
     text::names,
@@ -72,11 +72,8 @@ async fn change_entry(
     let (server, tool) = match tool_name::read(name) {
         Ok(parts) => parts,
         Err(failure) => {
-            // The daemon knows which server has a tool of this name.
-            let wanted = [("name", Some(name.to_owned()))];
-            let path = daemon_client::with_query("/api/v1/tools/show", &wanted);
-            let meant = daemon.get(&path).await.err().map(CommandFailure::from);
-            return Err(meant.unwrap_or(failure).undone(UNDONE));
+            let judged = tool_name::judged(daemon, name).await;
+            return Err(judged.unwrap_or(failure).undone(UNDONE));
         }
     };
     let row = known_tool(daemon, server, tool).await.or_undone(UNDONE)?;
@@ -113,11 +110,7 @@ async fn change_entry(
 }
 
 /// The row of a tool, or nothing while its server was never listed. Fails if the server has no such tool.
-pub(super) async fn known_tool(
-    daemon: &mut DaemonClient,
-    server: &str,
-    tool: &str,
-) -> Done<Option<ToolRow>> {
+async fn known_tool(daemon: &mut DaemonClient, server: &str, tool: &str) -> Done<Option<ToolRow>> {
     let path = connection::server_path(server, "/tools");
     let ToolList { tools, .. } = daemon.fetch(&path).await?;
     let found = tools.iter().find(|row| own_name(row) == Some(tool));

@@ -185,12 +185,31 @@ fn unknown_tool(view: &OperatorView, name: &str) -> Failure {
             .map(|tool| format!("{}:{tool}", known.server))
             .collect()
     };
-    let known = view.lists.servers.values();
-    let known: Vec<String> = known.flat_map(|known| of_server(known)).collect();
+    let servers = view.lists.servers.values();
+    let known: Vec<String> = servers.clone().flat_map(|known| of_server(known)).collect();
     let is_called = |full: &&String| full.split_once(':').is_some_and(|(_, own)| own == name);
     let whole = known.iter().find(is_called).map(String::as_str);
-    let closest = whole.or_else(|| names::closest(name, known.iter().map(String::as_str)));
+    let named = servers.filter_map(|known| Some((known, own_part(name, known.server.as_str())?)));
+    let named = named.min_by_key(|(_, own)| own.len());
     let error = format!("no tool {name:?} is known");
     let failure = Failure::new(ErrorCode::UnknownTool, error, "Name a known tool.");
-    failure.with_step(NextStep::ShowTools).with_closest(closest)
+    let failure = failure.with_step(NextStep::ShowTools);
+    match named.filter(|_| whole.is_none()) {
+        Some((known, own)) => {
+            let close = names::closest(own, known.tools.iter().map(|tool| &*tool.name));
+            let close = close.map(|close| format!("{}:{close}", known.server));
+            failure
+                .with_closest(close.as_deref())
+                .of_server(&known.server)
+        }
+        None => failure
+            .with_closest(whole.or_else(|| names::closest(name, known.iter().map(String::as_str)))),
+    }
+}
+
+/// What follows the server in a name that begins with it, whatever stands between.
+fn own_part<'a>(name: &'a str, server: &str) -> Option<&'a str> {
+    let rest = name.strip_prefix(server)?;
+    let own = rest.strip_prefix("__");
+    own.or_else(|| rest.strip_prefix([':', '.', '/', ' ']))
 }

@@ -60,7 +60,10 @@ impl CallCommand {
             Ok(target) => target,
             Err(failure) => {
                 let failure = failure.undone(UNDONE);
-                return Err(match words.iter().find(|word| !KINDS.contains(&&***word)) {
+                let named = words.iter().take(2);
+                let mut named = named.filter(|word| !KINDS.contains(&word.as_str()));
+                let is_read = named.clone().any(|word| tool_name::parts(word).is_some());
+                return Err(match named.next().filter(|_| !is_read) {
                     Some(name) => tool_name::with_meant(failure, name, &files, out).await,
                     None => failure,
                 });
