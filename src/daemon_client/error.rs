@@ -14,7 +14,7 @@ pub enum DaemonError {
     #[error("the daemon is not running{}", .0.as_ref().map_or(String::new(), |why| format!(", and {why}")))]
     NotRunning(Option<String>),
     /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
-    #[error("no daemon runs with {}: the daemon of the data folder {} uses {served}", requested.display(), data_dir.display())]
+    #[error("the daemon of the data folder {} uses {served}, not {}", data_dir.display(), requested.display())]
     OtherConfiguration {
         /// Its data folder.
         data_dir: PathBuf,
