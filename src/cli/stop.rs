@@ -37,7 +37,7 @@ impl StopCommand {
                 }
                 let failure = CommandFailure::not_reachable(format!("nothing to stop: {absent}"));
                 return Err(
-                    failure.next("if it runs with another data folder, add --data-dir FOLDER")
+                    failure.next("if one runs with another data folder, name that with --data-dir")
                 );
             }
             opened => opened?,
