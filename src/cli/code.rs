@@ -172,10 +172,6 @@ fn failure_of(error: &ScriptError, tool_calls: usize) -> CommandFailure {
     let place = error.line.zip(error.column);
     let place = place.map(|(line, column)| format!(" at line {line}, column {column}"));
     let place = place.unwrap_or_default();
-    let calls = match tool_calls {
-        0 => "no tool was called",
-        _ => "calls before that may have run",
-    };
     let (what, step) = match &*error.code {
         "TIMEOUT" if tool_calls == 0 => (format!("{message}{place}"), "do less in one script"),
         "TIMEOUT" => (format!("{message}{place}"), LONGER),
@@ -187,7 +183,15 @@ fn failure_of(error: &ScriptError, tool_calls: usize) -> CommandFailure {
             format!("the script failed{place}: {message}"),
             "correct the script",
         ),
-        _ => (format!("the script failed{place}: {message}"), &*error.hint),
+        // The hint says what became of its calls.
+        _ => {
+            let what = format!("the script failed{place}: {message}");
+            return CommandFailure::failed(what).next(&error.hint);
+        }
+    };
+    let calls = match tool_calls {
+        0 => "no tool was called",
+        _ => "calls before that may have run",
     };
     CommandFailure::failed(format!("{what}; {calls}")).next(step)
 }
