@@ -152,7 +152,14 @@ impl ListActivity {
             let is_unknown = |name: &&String| {
                 servers.is_ok_and(|rows| rows.iter().all(|row| row.name != **name))
             };
-            if let Some(server) = query.server.as_ref().filter(is_unknown) {
+            // A server that was removed has records that the other filters left out.
+            let of_server = RecordQuery {
+                server: query.server.clone(),
+                ..RecordQuery::default()
+            };
+            let was_never = source.records(of_server, 1).await?.records.is_empty();
+            let unknown = query.server.as_ref().filter(is_unknown);
+            if let Some(server) = unknown.filter(|_| was_never) {
                 out.note(&format!(
                     "no matching records: there is no server {server:?}"
                 ));
