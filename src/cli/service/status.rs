@@ -9,7 +9,10 @@ use super::{
     CommandLine, Found, ServiceChoice, ServiceDefinition, ServiceFile, ServiceKind, ServiceState,
     install,
 };
-use crate::cli::{Done, Location, Output, daemon_options::DaemonOptions, output};
+use crate::{
+    cli::{Done, Location, Output, daemon_options::DaemonOptions, output},
+    daemon_client::DaemonClient,
+};
 
 /// Show whether the service is installed and running
 #[derive(Debug, Args)]
@@ -38,6 +41,9 @@ struct ServiceReport {
     /// Whether another program wrote the file.
     #[serde(skip)]
     is_foreign: bool,
+    /// Whether a daemon runs, as a service or not.
+    #[serde(skip)]
+    has_daemon: bool,
 }
 
 impl ServiceStatus {
@@ -46,6 +52,10 @@ impl ServiceStatus {
         let mut report = ServiceReport {
             file: file.path.display().to_string(),
             state: ServiceState::ask(file.kind).await,
+            has_daemon: match location.files() {
+                Ok(files) => DaemonClient::connect(files.data_dir()).await.is_ok(),
+                Err(_) => false,
+            },
             ..ServiceReport::default()
         };
         match file.read()? {
@@ -153,7 +163,9 @@ fn print(report: ServiceReport, kind: ServiceKind, out: Output) -> Done {
     output::print_facts(facts)?;
     if let Some(reason) = report.state.unknown {
         out.note(&format!("{} cannot be reached: {reason}", kind.name()));
-        out.next("`mcpproxy start` runs the daemon without it");
+        if !report.has_daemon {
+            out.next("`mcpproxy start` runs the daemon without it");
+        }
     } else if report.is_foreign {
         out.next("move that file away, then `mcpproxy service install`");
     } else if !report.installed {
