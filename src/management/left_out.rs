@@ -8,7 +8,7 @@ use crate::{
     text::{count, secret::Secrets},
 };
 
-/// How many reasons are shown. The log has more.
+/// How many reasons are shown. The log of the daemon has more.
 const SHOWN: usize = 3;
 
 /// Characters of a reason, in which names of the server stand.
@@ -55,7 +55,7 @@ impl std::fmt::Display for LeftOut {
         write!(f, "{definitions} left out: {}", self.why.join("; "))?;
         match self.count.saturating_sub(self.why.len()) {
             0 => Ok(()),
-            more => write!(f, "; and {more} more, which the log names"),
+            more => write!(f, "; and {more} more"),
         }
     }
 }
@@ -71,7 +71,7 @@ mod tests {
             LeftOut { count, why }.to_string()
         };
         assert_eq!(said(1, &["a"]), "1 definition left out: a");
-        let many = "7 definitions left out: a; b; and 5 more, which the log names";
+        let many = "7 definitions left out: a; b; and 5 more";
         assert_eq!(said(7, &["a", "b"]), many);
     }
 }
