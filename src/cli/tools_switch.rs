@@ -86,7 +86,8 @@ async fn change_entry(
     let is_named = patterns.contains(&own);
     if is_named == (switch == Switch::Disable) {
         if switch == Switch::Enable {
-            check_enabled(row.as_ref(), server, tool).or_undone(UNDONE)?;
+            let step = details.server.next_step.as_deref();
+            check_enabled(row.as_ref(), server, tool, step).or_undone(UNDONE)?;
         }
         out.note(&format!("{server}:{tool} is already {}", switch.past()));
         return Ok(None);
@@ -126,8 +127,8 @@ async fn known_tool(daemon: &mut DaemonClient, server: &str, tool: &str) -> Done
     Err(failure.next(format!("`mcpproxy tools list {server}` shows its tools")))
 }
 
-/// Fails for a tool that stays disabled although `disabled_tools` does not name it.
-fn check_enabled(row: Option<&ToolRow>, server: &str, tool: &str) -> Done {
+/// Fails for a tool that stays disabled although `disabled_tools` does not name it. `step` is the next one of its server.
+fn check_enabled(row: Option<&ToolRow>, server: &str, tool: &str, step: Option<&str>) -> Done {
     let (what, step) = match row {
         Some(row) if row.code.as_deref() == Some(ErrorCode::ToolDisabled.as_str()) => (
             format!("{server}:{tool} is excluded by a pattern in its server's entry"),
@@ -138,7 +139,10 @@ fn check_enabled(row: Option<&ToolRow>, server: &str, tool: &str) -> Done {
         Some(_) => return Ok(()),
         None => (
             format!("{server} has listed no tool {tool:?} yet"),
-            format!("`mcpproxy upstream show {server}`"),
+            step.map_or_else(
+                || format!("`mcpproxy upstream show {server}` shows its state"),
+                str::to_owned,
+            ),
         ),
     };
     Err(CommandFailure::failed(what).next(step))
