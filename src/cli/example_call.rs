@@ -47,16 +47,23 @@ fn corrected(schema: &Value, given: &Map<String, Value>) -> Option<Map<String, V
     )
 }
 
-/// The step for a refused call: it names the missing arguments, and the call with them and without misspelt ones. Nothing if all is there.
+/// The step for a refused call: it names the missing arguments, and the call with them and without misspelt ones. If all is there, it shows
+/// the arguments; nothing for a tool that has none.
 pub(super) fn completed(name: &str, schema: &Value, given: &Map<String, Value>) -> Option<String> {
     let meant = corrected(schema, given);
     let whole = meant.as_ref().unwrap_or(given);
     let missing = missing(schema, whole);
     let call = typed(name, schema, whole, &missing);
-    if missing.is_empty() {
-        return meant.map(|_| format!("did you mean `{call}`?"));
+    if !missing.is_empty() {
+        return Some(format!("it needs {}: `{call}`", missing.join(", ")));
     }
-    Some(format!("it needs {}: `{call}`", missing.join(", ")))
+    if meant.is_some() {
+        return Some(format!("did you mean `{call}`?"));
+    }
+    let has_none = schema["properties"].as_object().is_none_or(Map::is_empty);
+    let name = shell_word(name);
+    (schema.is_null() || !has_none)
+        .then(|| format!("`mcpproxy tools show {name}` shows its arguments"))
 }
 
 /// The command for a call. Missing arguments get an example value.
@@ -151,12 +158,16 @@ mod tests {
             Some(rest)
         );
         let whole = json!({ "message": "", "times": 0, "unit": 1 });
-        assert_eq!(completed(whole), None);
+        let shown = "`mcpproxy tools show a:echo` shows its arguments";
+        assert_eq!(completed(whole).as_deref(), Some(shown));
+        let none = super::completed("a:b", &json!({ "type": "object" }), &given(json!({})));
+        assert_eq!(none, None, "its arguments cannot be why");
         let misspelt = json!({ "mesage": "x", "times": 0, "unit": 1 });
         let meant = "did you mean `mcpproxy call a:echo message=x times=0 unit=1`?";
         assert_eq!(completed(misspelt).as_deref(), Some(meant));
         let schema = json!({ "properties": { "text1": {}, "text2": {}, "n": {} } });
         let two = super::completed("a:b", &schema, &given(json!({ "text": "x" })));
-        assert_eq!(two, None, "it may be either");
+        let shown = "`mcpproxy tools show a:b` shows its arguments";
+        assert_eq!(two.as_deref(), Some(shown), "it may be either");
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::super::{CommandFailure, Done, Output, failure::ONE_VERSION, output};
+use super::super::{CommandFailure, Done, Output, failure::ONE_VERSION, output, tool_name};
 use crate::{daemon_client, failure::NextStep};
 
 /// The daemon's answer, with either `result` or `rpc_error`.
@@ -71,11 +71,7 @@ fn show_result(tool: &str, raw: &RawValue, out: Output) -> Done<Shown> {
         return Ok(Shown::Fine);
     }
     let failure = CommandFailure::failed(format!("the tool {tool} reports an error"));
-    Ok(Shown::Refused(failure.next(arguments_of(tool)).shown()))
-}
-
-fn arguments_of(tool: &str) -> String {
-    format!("`mcpproxy tools show {tool}` shows its arguments")
+    Ok(Shown::Refused(failure.shown()))
 }
 
 fn show_content(result: &ToolResult<'_>) -> Done {
@@ -96,14 +92,12 @@ fn show_rpc_error(tool: &str, raw: &RawValue, step: Option<NextStep>, out: Outpu
     if out.is_json() {
         output::print_exact_json(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
     }
-    let (server, _) = tool.split_once(':').unwrap_or_default();
+    let (server, _) = tool_name::parts(tool).unwrap_or_default();
     let failure = CommandFailure::failed(format!(
         "the server answered {tool} with an error: {message} ({code})"
     ));
     match step {
-        None | Some(NextStep::ShowTool { .. }) => {
-            Ok(Shown::Refused(failure.next(arguments_of(tool)).shown()))
-        }
+        None | Some(NextStep::ShowTool { .. }) => Ok(Shown::Refused(failure.shown())),
         Some(step) => Err(failure.next(step.at_terminal(server)).shown()),
     }
 }
