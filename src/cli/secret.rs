@@ -19,7 +19,7 @@ use crate::{
     keyring::LONGEST_VALUE,
     management::{Files, SECRET_NAMES, SecretRow, ServerList, ServerRow, secret_value},
     storage::in_words,
-    text::secret::Secret,
+    text::{names::as_argument, secret::Secret},
 };
 
 /// Store secrets outside the configuration file
@@ -258,7 +258,8 @@ async fn say_to_users(
 
 fn value_for(name: &str) -> Done<Secret> {
     let undone = |failure: CommandFailure| {
-        let step = format!("`mcpproxy secret set {name}`, then paste the value");
+        let named = as_argument(name);
+        let step = format!("`mcpproxy secret set {named}`, then paste the value");
         failure.undone(&format!("{name} was not stored")).next(step)
     };
     let failed = |error: io::Error| {
