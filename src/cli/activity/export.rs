@@ -101,6 +101,9 @@ fn create(path: &Path, force: bool) -> Done<File> {
         storage::open_private_file(path, new.write(true).create_new(true))
     };
     created.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists if path.is_dir() => {
+            unwritable(path, &ErrorKind::IsADirectory.into())
+        }
         ErrorKind::AlreadyExists => {
             CommandFailure::usage(format!("{} already exists", path.display()))
                 .undone("nothing was written")
