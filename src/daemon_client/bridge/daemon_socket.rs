@@ -97,7 +97,7 @@ impl DaemonSocketError {
                     "`mcpproxy upstream list` shows the configured servers"
                 }
                 (Some(ErrorCode::UnknownProfile), _) => {
-                    "`mcpproxy config get profiles` shows the configured profiles"
+                    "correct --endpoint, or add the profile: `mcpproxy config edit`"
                 }
                 (Some(ErrorCode::UnknownPath | ErrorCode::InvalidArguments), _) => {
                     "give --endpoint as /mcp, /mcp/all, /mcp/server/NAME or /mcp/p/NAME"
