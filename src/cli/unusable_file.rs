@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use super::{CommandFailure, Done, output};
-use crate::management::{Files, StatusReport};
+use crate::management::{Files, RESTORE, StatusReport};
 
 /// The step to correct a file that the daemon rejects.
 pub(super) fn correct_the_file(file: &Path, files: &Files) -> String {
     if !file.exists() {
-        "restore it from a backup, or create a new one: `mcpproxy stop`, then `mcpproxy setup`"
-            .to_owned()
+        RESTORE.to_owned()
     } else if file == files.config_file() {
         "`mcpproxy config edit`".to_owned()
     } else {

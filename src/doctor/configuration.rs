@@ -36,14 +36,15 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         let finding = DoctorFinding::of_server(CONFIGURATION, what, &step, fix);
         findings.push(finding.at(&broken.name));
     }
-    if let Some(error) = status.and_then(|status| status.config_error.as_ref())
-        && report.error.is_none()
-    {
+    let rejected = status.and_then(|status| status.config_error.as_ref());
+    let rejected = rejected.filter(|_| report.error.is_none());
+    if let Some(error) = rejected {
         let what = format!("the daemon rejects the file: {error}");
-        findings.push(fail(&what, "`mcpproxy config edit`"));
+        findings.push(fail(&what, report.fix()));
     }
-    for warning in &report.warnings {
-        let fix = if Path::new(&report.config_file).exists() {
+    let is_lost = rejected.is_some() && !report.has_file();
+    for warning in report.warnings.iter().filter(|_| !is_lost) {
+        let fix = if report.has_file() {
             "if that is not intended: `mcpproxy config edit`"
         } else {
             "`mcpproxy setup`"

@@ -34,25 +34,33 @@ pub struct ConfigReport {
     pub warnings: Vec<Warning>,
 }
 
+/// The step where the file of a running daemon is gone, which keeps its last good settings: `setup` creates none beside it.
+pub const RESTORE: &str =
+    "restore it from a backup, or create a new one: `mcpproxy stop`, then `mcpproxy setup`";
+
+const EDIT: &str = "`mcpproxy config edit`";
+
 impl ConfigReport {
-    /// What to do about the file.
+    /// Whether the file is there.
+    pub fn has_file(&self) -> bool {
+        Path::new(&self.config_file).exists()
+    }
+
+    /// What to do about a fault.
     pub fn fix(&self) -> &'static str {
-        if Path::new(&self.config_file).exists() {
-            "`mcpproxy config edit`"
-        } else {
-            "correct the name, or create the file: `mcpproxy setup`"
-        }
+        if self.has_file() { EDIT } else { RESTORE }
     }
 
     /// What to do about `error`.
     pub fn error_step(&self) -> String {
         match &self.error_step {
             Some(step) => step.clone(),
-            None if self.missing_variables.is_empty() => self.fix().to_owned(),
-            None => format!(
+            None if !self.missing_variables.is_empty() => format!(
                 "set {} for the daemon, and in this shell while no daemon runs",
                 self.missing_variables.join(", ")
             ),
+            None if self.has_file() => EDIT.to_owned(),
+            None => "correct the name, or create the file: `mcpproxy setup`".to_owned(),
         }
     }
 

@@ -55,7 +55,7 @@ pub use self::{
     config_changes::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, ShutOut, UndoRequest,
     },
-    config_report::ConfigReport,
+    config_report::{ConfigReport, RESTORE},
     definition_diff::changed_lines,
     entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},

@@ -46,6 +46,10 @@ impl ConfigCheck {
                 report
                     .faults
                     .push(format!("the running daemon rejects the file: {error}"));
+                if !report.has_file() {
+                    // The warning that there is none.
+                    report.warnings.clear();
+                }
             }
         }
         if out.is_json() {
