@@ -75,10 +75,11 @@ fn of_open_address(change: &ChangedValue, serve_options: &[String]) -> Option<Wa
         _ => return None,
     };
     let address = address.parse::<Listen>().ok()?;
-    let mut warning = address.for_this_machine().err()?.what();
-    if address.refused_with(serve_options).is_some() {
-        warning += "; the daemon listens there only with `serve --insecure`";
-    }
+    let open = address.for_this_machine().err()?;
+    let warning = match address.refused_with(serve_options) {
+        Some(refused) => refused.to_string(),
+        None => open.what(),
+    };
     Some(Warning::new(warning).at("listen"))
 }
 

@@ -45,7 +45,7 @@ impl BadListen {
 
 /// An address that other machines can reach, which needs `--insecure`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}; {}", self.what(), Self::STEP)]
+#[error("{}; the daemon listens there only with `serve --insecure`", self.what())]
 pub struct NotLoopback(pub Listen);
 
 impl NotLoopback {

@@ -105,7 +105,8 @@ pub async fn why_unheard(
     if let Some(refused) = listen.refused_with(&location.serve_options) {
         let address = format!("127.0.0.1:{}", listen.port());
         let step = format!("`mcpproxy config set listen {address}`, then `mcpproxy restart`");
-        return (refused.what(), step);
+        let why = format!("{}, so mcpproxy does not listen there", refused.what());
+        return (why, step);
     }
     match TakenPort::of(listen).await {
         Some(taken) => {

@@ -18,12 +18,13 @@ pub(super) fn chosen_address(listen: Option<&str>, port: Option<u16>) -> Done<Op
             "port 0 means a different port at every start, but clients' files need a fixed address";
         return Err(CommandFailure::usage(what).next("choose a free port, such as 8081"));
     }
-    if !listen.is_loopback() {
-        let what = format!("other machines can reach {listen}, and traffic there is not encrypted");
-        let step = setup_at(&format!("--port {}", listen.port()));
-        return Err(CommandFailure::usage(what).next(format!("`{step}`")));
+    match listen.for_this_machine() {
+        Ok(()) => Ok(Some(listen)),
+        Err(error) => {
+            let step = setup_at(&format!("--port {}", listen.port()));
+            Err(CommandFailure::usage(error.what()).next(format!("`{step}`")))
+        }
     }
-    Ok(Some(listen))
 }
 
 /// Refuses an address that leaves out the one of the running daemon's URL. Clients are given that URL, and after a restart they could not
