@@ -194,7 +194,7 @@ impl Keeper {
         self.file_status.borrow().needs_restart.clone()
     }
 
-    /// The keys of the file that are overridden, each with the options of the command line that can override it.
+    /// The keys of the file that are overridden, each with the restart after which its value counts.
     pub fn hidden_keys(&self) -> &[(&'static str, &'static str)] {
         &self.hidden_keys
     }

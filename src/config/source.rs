@@ -44,7 +44,8 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// The keys of the file that are overridden, each with the options of the command line that can override it.
+    /// The keys of the file that are overridden, each with the restart after which its value counts. Also who starts a daemon in the background gives it
+    /// a data folder, which a restart looks up again.
     pub(super) fn hidden_keys(&self) -> Vec<(&'static str, &'static str)> {
         let is_folder_given = self
             .places
@@ -53,15 +54,23 @@ impl Overrides {
         let all = [
             (
                 "listen",
-                "`--listen`, `--port` or `--http`",
+                " without `--listen`, `--port` or `--http`",
                 self.listen.is_some(),
             ),
-            ("routing_mode", "`--mode`", self.routing_mode.is_some()),
-            ("lock_file", "`--locked`", self.lock_file.is_some()),
-            ("data_dir", "`--data-dir`", is_folder_given),
+            (
+                "routing_mode",
+                " without `--mode`",
+                self.routing_mode.is_some(),
+            ),
+            ("lock_file", " without `--locked`", self.lock_file.is_some()),
+            (
+                "data_dir",
+                ", unless `--data-dir` is given",
+                is_folder_given,
+            ),
         ];
         let hidden = all.into_iter().filter(|(.., is_given)| *is_given);
-        hidden.map(|(key, options, _)| (key, options)).collect()
+        hidden.map(|(key, which, _)| (key, which)).collect()
     }
 }
 

@@ -24,7 +24,7 @@ pub trait Backing: Send + Sync {
     /// The configuration file.
     fn config_file(&self) -> &Path;
 
-    /// The keys of the file that options of the daemon's command line override, each with these options.
+    /// The keys of the file that options of the daemon's command line override, each with the restart after which its value counts.
     fn hidden_keys(&self) -> &[(&'static str, &'static str)];
 
     /// The address of mcpproxy, so that no server may lead there.

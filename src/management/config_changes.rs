@@ -312,9 +312,8 @@ impl<B: Backing> Management<B> {
         let hidden = self.0.hidden_keys().iter();
         let changes = &decided.changes;
         let hidden = hidden.filter(|(key, _)| changes.iter().any(|one| one.path == [*key]));
-        decided.warnings.extend(hidden.map(|(key, options)| {
-            let what = format!("takes effect only after a restart without {options}");
-            Warning::of_key(*key, what)
+        decided.warnings.extend(hidden.map(|(key, which)| {
+            Warning::of_key(*key, format!("takes effect after a restart{which}"))
         }));
         let id = note.id();
         Ok(ConfigChange { id, ..decided })
