@@ -4,9 +4,9 @@ use std::iter;
 
 use serde_json::{Map, Value};
 
-use super::output::shell_word;
+use super::{output::shell_word, tool_name::show_path};
 use crate::{
-    daemon_client::{self, DaemonClient},
+    daemon_client::DaemonClient,
     management::{ToolList, ToolRow},
     text::names,
 };
@@ -16,8 +16,7 @@ const MOST: usize = 8;
 
 /// The input schema of a tool; null if it is not known.
 pub(super) async fn schema_of(daemon: &mut DaemonClient, name: &str) -> Value {
-    let path = daemon_client::with_query("/api/v1/tools/show", &[("name", Some(name.to_owned()))]);
-    let shown = daemon.get(&path).await.ok();
+    let shown = daemon.get(&show_path(name)).await.ok();
     let shown = shown.and_then(|body| serde_json::from_slice::<Value>(&body).ok());
     let mut shown = shown.unwrap_or_default();
     shown["definition"]["inputSchema"].take()

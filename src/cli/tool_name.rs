@@ -4,7 +4,7 @@ use super::{CommandFailure, Done, Output, connection};
 use crate::{
     daemon_client::{self, DaemonClient},
     failure::ErrorCode,
-    management::{Files, ToolRow},
+    management::Files,
     router,
 };
 
@@ -39,13 +39,17 @@ fn command_for(built_in: &str) -> &'static str {
     }
 }
 
+/// The REST path of a tool's definition.
+pub(super) fn show_path(name: &str) -> String {
+    daemon_client::with_query("/api/v1/tools/show", &[("name", Some(name.to_owned()))])
+}
+
 /// What the daemon, or the client over the files, says of a name without a server: which tool or server was probably meant.
 pub(super) async fn judged(daemon: &mut DaemonClient, name: &str) -> Option<CommandFailure> {
     if router::is_built_in(name) {
         return None;
     }
-    let wanted = [("name", Some(name.trim_matches(':').to_owned()))];
-    let path = daemon_client::with_query("/api/v1/tools/show", &wanted);
+    let path = show_path(name.trim_matches(':'));
     let failure = CommandFailure::from(daemon.get(&path).await.err()?);
     (failure.code == Some(ErrorCode::UnknownTool)).then_some(failure)
 }
@@ -60,19 +64,12 @@ pub(super) async fn with_meant(
     let Ok(Some(mut daemon)) = connection::open_if_running(files, out).await else {
         return failure;
     };
-    match judged(&mut daemon, name).await {
-        Some(CommandFailure {
-            what, next_step, ..
-        }) => CommandFailure {
-            what,
-            next_step,
-            ..failure
-        },
-        None => failure,
+    let Some(judged) = judged(&mut daemon, name).await else {
+        return failure;
+    };
+    CommandFailure {
+        what: judged.what,
+        next_step: judged.next_step,
+        ..failure
     }
-}
-
-/// A tool's name without its server.
-pub(super) fn own_name(tool: &ToolRow) -> Option<&str> {
-    tool.name.split_once(':').map(|(_, own)| own)
 }

@@ -215,7 +215,6 @@ async fn body_of(daemon: &mut DaemonClient, name: &str) -> Done<Raw> {
     if router::is_built_in(name) {
         tool_name::read(name)?;
     }
-    let path = daemon_client::with_query(SHOW, &[("name", Some(name.to_owned()))]);
-    let body = daemon.get(&path).await?;
+    let body = daemon.get(&tool_name::show_path(name)).await?;
     Ok(daemon_client::read(SHOW, &body)?)
 }

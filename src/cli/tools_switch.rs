@@ -4,15 +4,11 @@ use clap::Args;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{
-    CommandFailure, Done, OrUndone, Output, connection, output,
-    tool_name::{self, own_name},
-};
+use super::{CommandFailure, Done, OrUndone, Output, connection, output, tool_name};
 use crate::{
     daemon_client::{AnswerDeadline, DaemonClient},
     failure::ErrorCode,
-    management::{ServerChange, ServerDetails, ToolList, ToolRow},
-    text::names,
+    management::{ServerChange, ServerDetails, ShownTool},
 };
 
 /// The arguments of both commands.
@@ -76,9 +72,14 @@ async fn change_entry(
             return Err(judged.unwrap_or(failure).undone(UNDONE));
         }
     };
-    let row = known_tool(daemon, server, tool).await.or_undone(UNDONE)?;
     let path = connection::server_path(server, "");
-    let details: ServerDetails = daemon.fetch(&path).await?;
+    let details: ServerDetails = daemon.fetch(&path).await.or_undone(UNDONE)?;
+    let whole = tool_name::show_path(&format!("{server}:{tool}"));
+    let row = match daemon.fetch::<ShownTool>(&whole).await {
+        // Its tools are not known yet.
+        Err(_) if details.server.tools.unwrap_or_default() == 0 => None,
+        shown => Some(shown.or_undone(UNDONE)?),
+    };
     let entry = details.entry.as_ref();
     let written = entry.and_then(|entry| entry.get("disabled_tools")?.as_array());
     let mut patterns = written.cloned().unwrap_or_default();
@@ -110,25 +111,8 @@ async fn change_entry(
     Ok(Some(change))
 }
 
-/// The row of a tool, or nothing while its server was never listed. Fails if the server has no such tool.
-async fn known_tool(daemon: &mut DaemonClient, server: &str, tool: &str) -> Done<Option<ToolRow>> {
-    let path = connection::server_path(server, "/tools");
-    let ToolList { tools, .. } = daemon.fetch(&path).await?;
-    let found = tools.iter().find(|row| own_name(row) == Some(tool));
-    if found.is_some() || tools.is_empty() {
-        return Ok(found.cloned());
-    }
-    let closest = names::closest(tool, tools.iter().filter_map(own_name));
-    let meant = closest.map_or_else(String::new, |name| {
-        format!("; did you mean {server}:{name}?")
-    });
-    let failure = CommandFailure::failed(format!("{server} has no tool {tool:?}{meant}"));
-    let failure = failure.of_code(Some(ErrorCode::UnknownTool));
-    Err(failure.next(format!("`mcpproxy tools list {server}` shows its tools")))
-}
-
 /// Fails for a tool that stays disabled although `disabled_tools` does not name it. `step` is the next one of its server.
-fn check_enabled(row: Option<&ToolRow>, server: &str, tool: &str, step: Option<&str>) -> Done {
+fn check_enabled(row: Option<&ShownTool>, server: &str, tool: &str, step: Option<&str>) -> Done {
     let (what, step) = match row {
         Some(row) if row.code.as_deref() == Some(ErrorCode::ToolDisabled.as_str()) => (
             format!("{server}:{tool} is excluded by a pattern in its server's entry"),

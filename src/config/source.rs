@@ -44,8 +44,8 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// The keys of the file that are overridden, each with the restart after which its value counts. Also who starts a daemon in the background gives it
-    /// a data folder, which a restart looks up again.
+    /// The keys of the file that are overridden, each with the restart after which its value counts. A daemon in the background is always
+    /// given a data folder, which a restart looks up again.
     pub(super) fn hidden_keys(&self) -> Vec<(&'static str, &'static str)> {
         let is_folder_given = self
             .places
