@@ -9,7 +9,6 @@ use crate::{
     failure::ErrorCode,
     management::{AccessQuestion, AccessVerdict, AskedKind},
     router,
-    text::names::{self, BUILT_IN_TOOLS},
 };
 
 /// Check access to tools, and find the rule that decides
@@ -54,14 +53,7 @@ impl AccessCommand {
 impl CheckAccess {
     async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        let (thing, is_tool) = (self.thing.clone(), !self.prompt && !self.resource);
-        let question = match self.question() {
-            Ok(question) => question,
-            Err(failure) if is_tool && meant_built_in(&thing).is_none() => {
-                return Err(tool_name::with_meant(failure, &thing, &files, out).await);
-            }
-            Err(failure) => return Err(failure),
-        };
+        let question = self.question()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
         let (path, body) = ("/api/v1/access/check", output::as_json(&question)?);
         let asking = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);
@@ -81,27 +73,21 @@ impl CheckAccess {
     }
 
     fn question(self) -> Done<AccessQuestion> {
-        let kind = match (self.prompt, self.resource) {
-            (true, _) => AskedKind::Prompt,
-            (_, true) => AskedKind::Resource,
-            _ if router::is_built_in(&self.thing) => AskedKind::BuiltIn,
-            _ => AskedKind::Tool,
+        let parts = tool_name::parts(&self.thing);
+        let kind = match (self.prompt, self.resource, parts) {
+            (true, ..) => AskedKind::Prompt,
+            (_, true, _) => AskedKind::Resource,
+            (_, _, Some(_)) if !router::is_built_in(&self.thing) => AskedKind::Tool,
+            // The answer says what else a name without a server may mean.
+            _ => AskedKind::BuiltIn,
         };
-        let (server, name) = match (kind, tool_name::parts(&self.thing)) {
+        let (server, name) = match (kind, parts) {
             (AskedKind::BuiltIn, _) => (None, self.thing.as_str()),
             (_, Some((server, name))) => (Some(server.to_owned()), name),
-            (AskedKind::Prompt | AskedKind::Resource, None) => {
+            (_, None) => {
                 let thing = &self.thing;
                 let what = format!("{thing:?} names no server");
                 return Err(CommandFailure::usage(what).next(format!("write SERVER:{thing}")));
-            }
-            (_, None) => {
-                let thing = &self.thing;
-                let what = format!("{thing:?} is neither SERVER:NAME nor a built-in tool");
-                let meant = meant_built_in(thing).map(|close| format!("did you mean {close}? "));
-                let step = "`mcpproxy tools list` shows the names of tools";
-                let step = meant.unwrap_or_default() + step;
-                return Err(CommandFailure::usage(what).next(step));
             }
         };
         Ok(AccessQuestion {
@@ -113,11 +99,6 @@ impl CheckAccess {
             name: name.to_owned(),
         })
     }
-}
-
-/// The built-in tool that was probably meant.
-fn meant_built_in(thing: &str) -> Option<&'static str> {
-    names::closest(thing, BUILT_IN_TOOLS.iter().copied())
 }
 
 fn next_step(verdict: &AccessVerdict) -> Option<String> {

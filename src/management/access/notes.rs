@@ -145,7 +145,11 @@ pub(super) fn closest(
 ) -> Option<String> {
     let name = &question.name;
     let Some(server) = question.server.as_deref() else {
-        return names::closest(name, BUILT_IN_TOOLS.iter().copied()).map(str::to_owned);
+        let mut servers = lists.servers.values();
+        let known = servers.find(|known| known.tools.iter().any(|tool| *tool.name == **name));
+        let whole = known.map(|known| format!("{}:{name}", known.server));
+        let built_in = names::closest(name, BUILT_IN_TOOLS.iter().copied());
+        return whole.or(built_in.map(str::to_owned));
     };
     match step {
         NextStep::ShowServers => {
