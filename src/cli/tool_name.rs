@@ -1,10 +1,10 @@
 //! The names of tools on a command line: `SERVER:TOOL`, or `SERVER__TOOL` as clients write them.
 
-use super::{CommandFailure, Done, Output, connection};
+use serde::de::DeserializeOwned;
+
+use super::{CommandFailure, Done};
 use crate::{
     daemon_client::{self, DaemonClient},
-    failure::ErrorCode,
-    management::Files,
     router,
 };
 
@@ -44,32 +44,10 @@ pub(super) fn show_path(name: &str) -> String {
     daemon_client::with_query("/api/v1/tools/show", &[("name", Some(name.to_owned()))])
 }
 
-/// What the daemon, or the client over the files, says of a name without a server: which tool or server was probably meant.
-pub(super) async fn judged(daemon: &mut DaemonClient, name: &str) -> Option<CommandFailure> {
+/// The daemon's answer about a tool; its failure says which tool or server was probably meant.
+pub(super) async fn shown<T: DeserializeOwned>(daemon: &mut DaemonClient, name: &str) -> Done<T> {
     if router::is_built_in(name) {
-        return None;
+        read(name)?;
     }
-    let path = show_path(name.trim_matches(':'));
-    let failure = CommandFailure::from(daemon.get(&path).await.err()?);
-    (failure.code == Some(ErrorCode::UnknownTool)).then_some(failure)
-}
-
-/// The failure for a name without a server, with the reason and the step of [`judged`].
-pub(super) async fn with_meant(
-    failure: CommandFailure,
-    name: &str,
-    files: &Files,
-    out: Output,
-) -> CommandFailure {
-    let Ok(Some(mut daemon)) = connection::open_if_running(files, out).await else {
-        return failure;
-    };
-    let Some(judged) = judged(&mut daemon, name).await else {
-        return failure;
-    };
-    CommandFailure {
-        what: judged.what,
-        next_step: judged.next_step,
-        ..failure
-    }
+    Ok(daemon.fetch(&show_path(name)).await?)
 }

@@ -16,7 +16,6 @@ use crate::{
     daemon_client::{self, DaemonClient},
     failure::ErrorCode,
     management::{ServerDetails, ShownTool, ToolList, ToolRow},
-    router,
     wire::Raw,
 };
 
@@ -57,9 +56,6 @@ pub(super) struct ShowTool {
     #[arg(value_name = "SERVER:TOOL", required = true)]
     names: Vec<String>,
 }
-
-/// The request for a tool's definition.
-const SHOW: &str = "/api/v1/tools/show";
 
 impl ToolsCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
@@ -180,7 +176,7 @@ impl ShowTool {
         let is_one = self.names.len() == 1;
         let (mut bodies, mut failures) = (Vec::new(), Vec::new());
         for name in &self.names {
-            let body = match body_of(&mut daemon, name).await {
+            let body: Raw = match tool_name::shown(&mut daemon, name).await {
                 Ok(body) => body,
                 Err(failure) if is_one => return Err(failure),
                 Err(failure) => {
@@ -188,7 +184,7 @@ impl ShowTool {
                     continue;
                 }
             };
-            let tool: ShownTool = daemon_client::read(SHOW, body.as_bytes())?;
+            let tool: ShownTool = daemon_client::read(name, body.as_bytes())?;
             if !out.is_json() {
                 output::print_foreign_json(tool.definition.as_str())?;
             }
@@ -208,13 +204,4 @@ impl ShowTool {
         }
         output::report_failures(failures)
     }
-}
-
-/// The daemon's answer about a tool.
-async fn body_of(daemon: &mut DaemonClient, name: &str) -> Done<Raw> {
-    if router::is_built_in(name) {
-        tool_name::read(name)?;
-    }
-    let body = daemon.get(&tool_name::show_path(name)).await?;
-    Ok(daemon_client::read(SHOW, &body)?)
 }

@@ -68,14 +68,13 @@ async fn change_entry(
     let (server, tool) = match tool_name::read(name) {
         Ok(parts) => parts,
         Err(failure) => {
-            let judged = tool_name::judged(daemon, name).await;
+            let judged = tool_name::shown::<ShownTool>(daemon, name).await.err();
             return Err(judged.unwrap_or(failure).undone(UNDONE));
         }
     };
     let path = connection::server_path(server, "");
     let details: ServerDetails = daemon.fetch(&path).await.or_undone(UNDONE)?;
-    let whole = tool_name::show_path(&format!("{server}:{tool}"));
-    let row = match daemon.fetch::<ShownTool>(&whole).await {
+    let row: Option<ShownTool> = match tool_name::shown(daemon, name).await {
         // Its tools are not known yet.
         Err(_) if details.server.tools.unwrap_or_default() == 0 => None,
         shown => Some(shown.or_undone(UNDONE)?),

@@ -59,14 +59,16 @@ impl CallCommand {
         let target = match self.target() {
             Ok(target) => target,
             Err(failure) => {
-                let failure = failure.undone(UNDONE);
                 let named = words.iter().take(2);
                 let mut named = named.filter(|word| !KINDS.contains(&word.as_str()));
                 let is_read = named.clone().any(|word| tool_name::parts(word).is_some());
-                return Err(match named.next().filter(|_| !is_read) {
-                    Some(name) => tool_name::with_meant(failure, name, &files, out).await,
-                    None => failure,
-                });
+                let mut judged = None;
+                if let Some(name) = named.next().filter(|_| !is_read)
+                    && let Ok(Some(mut daemon)) = connection::open_if_running(&files, out).await
+                {
+                    judged = tool_name::shown::<Value>(&mut daemon, name).await.err();
+                }
+                return Err(judged.unwrap_or(failure).undone(UNDONE));
             }
         };
         let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
