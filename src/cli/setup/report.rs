@@ -221,21 +221,16 @@ impl SetupReport {
 
 /// The steps for failing servers that have none of their own, and for those that were not listed in time.
 fn steps_of_others(failing: usize, waiting: usize) -> impl Iterator<Item = String> {
-    let (fail, are) = (
-        if failing == 1 { "fails" } else { "fail" },
-        if waiting == 1 { "is" } else { "are" },
-    );
-    let (more, servers) = (
-        output::count(failing, "more server"),
-        output::count(waiting, "server"),
-    );
-    let failing = (failing > 0).then(|| format!("{more} {fail}: `mcpproxy upstream list`"));
-    let waiting = (waiting > 0).then(|| {
-        format!(
-            "{servers} {are} still starting; the first start can take up to 5 min: `mcpproxy upstream list`"
-        )
-    });
-    failing.into_iter().chain(waiting)
+    let steps = [
+        (failing, "more server", "failing"),
+        (
+            waiting,
+            "server",
+            "still starting; the first start can take up to 5 min",
+        ),
+    ];
+    let steps = steps.into_iter().filter(|(n, ..)| *n > 0);
+    steps.map(|(n, of, how)| format!("{} {how}: `mcpproxy upstream list`", output::count(n, of)))
 }
 
 #[cfg(test)]
@@ -263,13 +258,13 @@ mod tests {
         let steps = |failing, waiting| steps_of_others(failing, waiting).collect::<Vec<_>>();
         assert_eq!(
             steps(1, 0),
-            ["1 more server fails: `mcpproxy upstream list`"]
+            ["1 more server failing: `mcpproxy upstream list`"]
         );
         assert_eq!(
             steps(2, 0),
-            ["2 more servers fail: `mcpproxy upstream list`"]
+            ["2 more servers failing: `mcpproxy upstream list`"]
         );
-        let one = "1 server is still starting; the first start can take up to 5 min: `mcpproxy upstream list`";
+        let one = "1 server still starting; the first start can take up to 5 min: `mcpproxy upstream list`";
         assert_eq!(steps(0, 1), [one]);
         assert_eq!(steps(0, 0), [""; 0]);
     }
