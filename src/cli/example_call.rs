@@ -4,7 +4,7 @@ use std::iter;
 
 use serde_json::{Map, Value};
 
-use super::{output::shell_word, tool_name::show_path};
+use super::{output::shell_word, tool_name};
 use crate::{
     daemon_client::DaemonClient,
     management::{ToolList, ToolRow},
@@ -16,8 +16,7 @@ const MOST: usize = 8;
 
 /// The input schema of a tool; null if it is not known.
 pub(super) async fn schema_of(daemon: &mut DaemonClient, name: &str) -> Value {
-    let shown = daemon.get(&show_path(name)).await.ok();
-    let shown = shown.and_then(|body| serde_json::from_slice::<Value>(&body).ok());
+    let shown = tool_name::shown::<Value>(daemon, name).await;
     let mut shown = shown.unwrap_or_default();
     shown["definition"]["inputSchema"].take()
 }

@@ -39,15 +39,12 @@ fn command_for(built_in: &str) -> &'static str {
     }
 }
 
-/// The REST path of a tool's definition.
-pub(super) fn show_path(name: &str) -> String {
-    daemon_client::with_query("/api/v1/tools/show", &[("name", Some(name.to_owned()))])
-}
-
 /// The daemon's answer about a tool; its failure says which tool or server was probably meant.
 pub(super) async fn shown<T: DeserializeOwned>(daemon: &mut DaemonClient, name: &str) -> Done<T> {
     if router::is_built_in(name) {
         read(name)?;
     }
-    Ok(daemon.fetch(&show_path(name)).await?)
+    let wanted = [("name", Some(name.to_owned()))];
+    let path = daemon_client::with_query("/api/v1/tools/show", &wanted);
+    Ok(daemon.fetch(&path).await?)
 }
