@@ -188,20 +188,16 @@ impl From<DaemonError> for CommandFailure {
                 Self::failed(what),
                 "choose a --data-dir with a shorter path",
             ),
-            DaemonError::ClosedFolder(_) => unreachable(
-                "run this as the owner of that folder, or name a folder of your own with --data-dir",
-            ),
-            DaemonError::OtherUser(_) => unreachable(
-                "run this as that daemon's user, or name a folder of your own with --data-dir",
-            ),
-            DaemonError::Silent { pid, .. } => {
-                let pid = pid.map_or("its process".to_owned(), |pid| pid.to_string());
+            DaemonError::ClosedFolder(_) | DaemonError::OtherUser(_) => {
+                unreachable("run this as its owner, or name a folder of your own with --data-dir")
+            }
+            DaemonError::Silent { pid: Some(pid), .. } => {
                 unreachable(&format!("`kill -9 {pid}` ends it; then `mcpproxy start`"))
             }
             DaemonError::Unreachable { pid: Some(pid), .. } => unreachable(&format!(
                 "try again; if it fails again: `kill -9 {pid}`, then `mcpproxy start`"
             )),
-            DaemonError::Unreachable { pid: None, .. } => {
+            DaemonError::Silent { pid: None, .. } | DaemonError::Unreachable { pid: None, .. } => {
                 unreachable("look at `mcpproxy logs`, then try again")
             }
             DaemonError::Refused(refusal) if refusal.code == Some(ErrorCode::UnknownPath) => {
@@ -239,7 +235,10 @@ impl From<Failure> for CommandFailure {
 #[cfg(test)]
 mod tests {
     use super::CommandFailure;
-    use crate::failure::{ErrorCode, Failure, as_step};
+    use crate::{
+        daemon_client::DaemonError,
+        failure::{ErrorCode, Failure, as_step},
+    };
 
     #[test]
     fn a_next_step_begins_alike_whoever_wrote_it() {
@@ -264,6 +263,10 @@ mod tests {
         }
         let failure = Failure::new(ErrorCode::Internal, "x", "set $HOME, or name the files");
         assert_eq!(failure.hint.for_people(), "Set $HOME, or name the files.");
+        let (pid, seconds) = (None, 5);
+        let silent = CommandFailure::from(DaemonError::Silent { pid, seconds });
+        let step = "look at `mcpproxy logs`, then try again";
+        assert_eq!(silent.next_step.as_deref(), Some(step), "no process to end");
         let failure = CommandFailure::from(failure);
         assert_eq!(
             failure.next_step.as_deref(),
