@@ -68,7 +68,9 @@ const WITHOUT_PURGE: &str = "deleted only with --purge";
 impl UninstallCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        let daemon = connection::open_if_running(&files, out).await?;
+        // The data folder of another configuration's daemon is not ours to delete.
+        let opened = connection::open_unless_absent(&files, out).await;
+        let daemon = opened.or_undone("nothing was changed")?;
         let status = daemon.and_then(|daemon| daemon.status_report());
         let at = status.as_ref().map(|status| &status.location);
         let (places, us) = (home_places(&files)?, our_address(&files, at));
@@ -223,7 +225,7 @@ impl Uninstalled {
                 }
             }
         }
-        let ended = match connection::open_if_running(files, out).await {
+        let ended = match connection::open_unless_absent(files, out).await {
             Ok(Some(daemon)) => stop::end(daemon).await.map(drop),
             Ok(None) => Ok(()),
             Err(error) => Err(error.into()),
