@@ -59,8 +59,9 @@ impl ConfigSet {
             let path = config::keys_of_path(&key, &text);
             if let Some(why) = broken.filter(|_| !takes_text(&path)) {
                 let failure = CommandFailure::usage(format!("the value is not valid JSON: {why}"));
-                let step =
-                    format!("`mcpproxy config set {key} VALUE`, in single quotes for the shell");
+                let step = format!(
+                    "correct the value, in single quotes: `mcpproxy config set {key} 'VALUE'`"
+                );
                 return failure.undone("nothing was changed").next(step);
             }
             match step_for(&key, &path) {
