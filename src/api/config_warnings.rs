@@ -76,10 +76,8 @@ fn of_open_address(change: &ChangedValue, serve_options: &[String]) -> Option<Wa
     };
     let address = address.parse::<Listen>().ok()?;
     let open = address.for_this_machine().err()?;
-    let warning = match address.refused_with(serve_options) {
-        Some(refused) => refused.to_string(),
-        None => open.what(),
-    };
+    let refused = address.refused_with(serve_options);
+    let warning = refused.map_or_else(|| open.what(), |refused| refused.to_string());
     Some(Warning::new(warning).at("listen"))
 }
 

@@ -74,7 +74,7 @@ async fn change_entry(
     };
     let path = connection::server_path(server, "");
     let details: ServerDetails = daemon.fetch(&path).await.or_undone(UNDONE)?;
-    let row: Option<ShownTool> = match tool_name::shown(daemon, name).await {
+    let row = match tool_name::shown::<ShownTool>(daemon, name).await {
         // Its tools are not known yet.
         Err(_) if details.server.tools.unwrap_or_default() == 0 => None,
         shown => Some(shown.or_undone(UNDONE)?),

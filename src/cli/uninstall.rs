@@ -68,7 +68,7 @@ const WITHOUT_PURGE: &str = "deleted only with --purge";
 impl UninstallCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        // The data folder of another configuration's daemon is not ours to delete.
+        // Nothing of the daemon of another configuration is deleted.
         let opened = connection::open_unless_absent(&files, out).await;
         let daemon = opened.or_undone("nothing was changed")?;
         let status = daemon.and_then(|daemon| daemon.status_report());
