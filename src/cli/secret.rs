@@ -262,10 +262,7 @@ fn value_for(name: &str) -> Done<Secret> {
         let step = format!("`mcpproxy secret set {named}`, then paste the value");
         failure.undone(&format!("{name} was not stored")).next(step)
     };
-    let failed = |error: io::Error| {
-        let why = format!("stdin cannot be read: {}", in_words(&error));
-        undone(CommandFailure::failed(why))
-    };
+    let failed = |error: io::Error| undone(CommandFailure::failed(in_words(&error)));
     let wrong = |why: &str| undone(CommandFailure::usage(format!("its value {why}")));
     let text = if io::stdin().is_terminal() {
         read_hidden(&format!("value of {name} (hidden as you type):")).map_err(failed)?
@@ -275,7 +272,10 @@ fn value_for(name: &str) -> Done<Secret> {
         io::stdin()
             .take(most)
             .read_to_end(&mut bytes)
-            .map_err(failed)?;
+            .map_err(|error| {
+                let why = format!("stdin cannot be read: {}", in_words(&error));
+                undone(CommandFailure::failed(why))
+            })?;
         // The error would have the bytes in it.
         let text = String::from_utf8(bytes);
         text.map_err(|_| wrong("is not UTF-8 text"))?
