@@ -191,11 +191,9 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::ClosedFolder(_) | DaemonError::OtherUser(_) => {
                 unreachable("run this as its owner, or name a folder of your own with --data-dir")
             }
-            DaemonError::Silent { pid: Some(pid), .. } => {
-                unreachable(&format!("`kill -9 {pid}` ends it; then `mcpproxy start`"))
-            }
-            DaemonError::Unreachable { pid: Some(pid), .. } => unreachable(&format!(
-                "try again; if it fails again: `kill -9 {pid}`, then `mcpproxy start`"
+            DaemonError::Silent { pid: Some(pid), .. }
+            | DaemonError::Unreachable { pid: Some(pid), .. } => unreachable(&format!(
+                "try again; if it fails again, `kill -9 {pid}` ends that process"
             )),
             DaemonError::Silent { pid: None, .. } | DaemonError::Unreachable { pid: None, .. } => {
                 unreachable("look at `mcpproxy logs`, then try again")
@@ -263,10 +261,16 @@ mod tests {
         }
         let failure = Failure::new(ErrorCode::Internal, "x", "set $HOME, or name the files");
         assert_eq!(failure.hint.for_people(), "Set $HOME, or name the files.");
-        let (pid, seconds) = (None, 5);
-        let silent = CommandFailure::from(DaemonError::Silent { pid, seconds });
-        let step = "look at `mcpproxy logs`, then try again";
-        assert_eq!(silent.next_step.as_deref(), Some(step), "no process to end");
+        for (pid, step) in [
+            (None, "look at `mcpproxy logs`, then try again"),
+            (
+                Some(7),
+                "try again; if it fails again, `kill -9 7` ends that process",
+            ),
+        ] {
+            let silent = CommandFailure::from(DaemonError::Silent { pid, seconds: 5 });
+            assert_eq!(silent.next_step.as_deref(), Some(step));
+        }
         let failure = CommandFailure::from(failure);
         assert_eq!(
             failure.next_step.as_deref(),
