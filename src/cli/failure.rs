@@ -181,7 +181,7 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::NotRunning(Some(_)) => Self::not_reachable(what)
                 .next("correct the name, or create the file: `mcpproxy setup`"),
             DaemonError::OtherConfiguration { .. } => unreachable(
-                "leave out --config (and $MCPPROXY_CONFIG) for that daemon, or name another data folder with --data-dir",
+                "leave out --config (and $MCPPROXY_CONFIG), or name another data folder with --data-dir",
             ),
             DaemonError::NoFolder(_) => undone(Self::failed(what), "name a folder with --data-dir"),
             DaemonError::TooLong(_) => undone(
