@@ -7,6 +7,12 @@ use crate::{
     storage::{disk_remedy, in_words},
 };
 
+/// The step where a pasted text has no server.
+pub const PASTE: &str = "paste the JSON or the URL from the server's page";
+
+/// The step where one in it cannot be read or used.
+pub const CORRECT_PASTED: &str = "correct that in the text, then paste it again";
+
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileFault {
@@ -35,6 +41,11 @@ impl FileFault {
             own_step: Some(step),
             ..Self::new(problem)
         }
+    }
+
+    /// One of a pasted text.
+    pub(super) fn no_server(problem: &'static str) -> Self {
+        Self::with_step(problem, PASTE)
     }
 
     pub(super) fn unread(error: &io::Error) -> Self {

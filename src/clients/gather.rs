@@ -14,7 +14,7 @@ use super::{
     ClientFile, ClientPlaces, ClientServer, FoundFile, FoundServer, ImportReport, SecretNames,
     conversion::change_texts,
     convert::{FOLDERS, is_file_of},
-    fault::FileFault,
+    fault::{CORRECT_PASTED, FileFault},
     pasted, plan,
     report::{RepeatedKey, UnreadFile},
     secret_names::StoredUnderName,
@@ -117,8 +117,7 @@ pub fn gather_pasted(
         Ok(found)
     });
     let found = found.map_err(|fault| {
-        let usual = "paste the JSON or the URL from the server's page";
-        let step = fault.own_step.unwrap_or(usual);
+        let step = fault.own_step.unwrap_or(CORRECT_PASTED);
         Failure::new(ErrorCode::InvalidArguments, fault.to_string(), step)
     })?;
     let file = |client| ClientFile::new(Some(client), None, PathBuf::from("-"));

@@ -42,7 +42,10 @@ fn server_at(place: &str, query: &str) -> Option<Result<Value, FileFault>> {
     } else {
         return None;
     };
-    Some(found.ok_or_else(|| FileFault::new("the install link has no server that can be read")))
+    Some(
+        found
+            .ok_or_else(|| FileFault::no_server("the install link has no server that can be read")),
+    )
 }
 
 /// `name=…&config=…&inputs=…`, or the entry alone, which has its name in it.

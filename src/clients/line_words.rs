@@ -18,6 +18,7 @@ pub(super) fn words_of(text: &str) -> Option<Vec<String>> {
 /// shell can carry out, as a fault.
 pub(super) fn words_in_shell(text: &str) -> Option<(Vec<String>, Option<FileFault>)> {
     let mut fault = None;
+    let without = "paste the command without it";
     let words = parted(text, |rest, place| {
         if let Some(found) = variable(rest).or_else(|| home(rest, place)) {
             return Some(found);
@@ -29,11 +30,17 @@ pub(super) fn words_in_shell(text: &str) -> Option<(Vec<String>, Option<FileFaul
             }
             let step = "write the output of that command in its place";
             (format!("{open}…{close}"), step, length)
-        } else if let Some(sign) = redirection(rest, place) {
-            (sign.to_owned(), "paste the command without it", sign.len())
+        } else if let Some(sign) = redirection(text, rest, place) {
+            (sign.to_owned(), without, sign.len())
         } else {
             let found = operator(rest, place)?;
-            (found.to_owned(), "paste one command", found.len())
+            let is_last = rest.trim_end() == found;
+            let step = if is_last {
+                without
+            } else {
+                "paste one command"
+            };
+            (found.to_owned(), step, found.len())
         };
         let problem = format!("only a shell understands `{what}`");
         fault.get_or_insert_with(|| FileFault::with_step(problem, step));
@@ -70,14 +77,17 @@ fn substitution(rest: &str) -> Option<(&'static str, &str, &'static str)> {
         })
 }
 
-/// What leads to or from a file, at the beginning of a word. `<NAME>` is a placeholder.
-fn redirection(rest: &str, place: LetterPlace) -> Option<&str> {
-    let at = rest.find(|c: char| !c.is_ascii_digit())?;
+/// What leads to or from a file. `<NAME>` is a placeholder, and in `a>=1` a sign compares.
+fn redirection<'a>(text: &str, rest: &'a str, place: LetterPlace) -> Option<&'a str> {
+    let at = rest.find(|c: char| !c.is_ascii_digit() || !place.is_first)?;
     let (sign, after) = (rest.get(..=at)?, rest.get(at + 1..)?);
+    let before = text.get(..text.len() - rest.len())?;
+    let is_placeholder = || before.rfind('<') > before.rfind('>');
+    let compares = before.ends_with('=') || after.starts_with('=');
     let is_input = |c: char| c == '<' || c.is_whitespace();
-    let is_one = sign.ends_with('>')
+    let is_one = sign.ends_with('>') && !compares && !is_placeholder()
         || sign.ends_with('<') && (after.starts_with(is_input) || !after.contains('>'));
-    (is_one && place.is_first && !place.is_quoted).then_some(sign)
+    (is_one && !place.is_quoted).then_some(sign)
 }
 
 /// What joins commands. In an address a `&` parts its values, and a `|` may be part of a placeholder.
@@ -205,7 +215,9 @@ mod tests {
                 "h?a=1&b=2|<a|b>|a | b|a;b",
                 None,
             ),
-            ("a =>b <c> \">\"", "a|=>b|<c>|>", None),
+            ("a =>b <c d> x>=1 \">\"", "a|=>b|<c|d>|x>=1|>", None),
+            ("a>b", "ab", Some("`>`")),
+            ("a b<c", "a|bc", Some("`<`")),
             ("a > b", "a||b", Some("`>`")),
             ("a 2>b", "a|b", Some("`2>`")),
             ("a <b", "a|b", Some("`<`")),

@@ -56,6 +56,7 @@ pub use self::{
         connect, disconnect, disconnect_wholly, entry_name, has_file, may_be_connected,
     },
     endpoint::{check_endpoint, endpoint_path, why_refused, why_without_token},
+    fault::{CORRECT_PASTED, PASTE},
     file::{ClientFile, FoundFile},
     from_others::may_lower_protection,
     gather::{gather, gather_pasted, home_places, our_address, real_path},

@@ -32,7 +32,7 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<Vec<FoundFile>, Fil
             Some(found) => found?,
             None if text.lines().any(is_installation) => {
                 let step = "paste the command that starts it";
-                let problem = "the command installs or builds a program";
+                let problem = "the command installs, builds or tests a program";
                 return Err(FileFault::with_step(problem, step));
             }
             None => return Err(fault),
@@ -110,7 +110,7 @@ fn root_of(text: &str) -> Result<(Form, Value), FileFault> {
     let mut found = READERS
         .iter()
         .filter_map(|(form, read)| Some((*form, read(&text)?)));
-    let none = || FileFault::new("no MCP server can be read from the text");
+    let none = || FileFault::no_server("no MCP server can be read from the text");
     let (form, root) = found.next().ok_or_else(none)?;
     let root = root?;
     let is_list = root.as_object().is_some_and(has_list);
@@ -165,7 +165,7 @@ fn with_list(value: Value) -> Result<Value, FileFault> {
         return Ok(json!({ "mcpServers": value }));
     }
     let Value::Object(members) = &value else {
-        return Err(FileFault::new("the text has no MCP server"));
+        return Err(FileFault::no_server("the text has no MCP server"));
     };
     if has_list(members) {
         return Ok(value);
@@ -177,7 +177,7 @@ fn with_list(value: Value) -> Result<Value, FileFault> {
         return Ok(json!({ "mcpServers": members }));
     }
     let why = "the text has no `mcpServers`, `command` or `url`";
-    Err(FileFault::new(why))
+    Err(FileFault::no_server(why))
 }
 
 /// The file with an entry, and with what that asks for, which VS Code has beside the list.
@@ -192,7 +192,9 @@ fn listed(mut entry: Value) -> Value {
 fn has_list(members: &Map<String, Value>) -> bool {
     let firsts = CLIENTS.iter().flat_map(|client| client.lists);
     let mut lists = firsts.filter_map(|list| members.get(*list.first()?));
-    lists.any(|list| list.is_object() || list.is_array())
+    // Other programs do not have this one.
+    let has_ours = members.contains_key("mcpServers");
+    has_ours || lists.any(|list| list.is_object() || list.is_array())
 }
 
 /// Everything of the surest form that a page has, or all of its commands where it has nothing else; else the first mistake in it and where
@@ -522,7 +524,6 @@ mod tests {
             "{}",
             r#"{"a": 1}"#,
             "add the server x",
-            r#"{"mcpServers": 7}"#,
             "Needs:\n\n    node 18 or later",
             r#"{"mcpServers": {"a": {"command": "x"}}}, "b": {"command": "y"}}}"#,
         ] {
@@ -548,6 +549,16 @@ mod tests {
             let step = Some("paste the command that starts it");
             assert_eq!(fault.own_step, step, "{fault}");
         }
+        for (text, step) in [
+            ("npx x && npx y", "paste one command"),
+            ("npx x &", "paste the command without it"),
+        ] {
+            let fault = read(text, None).expect_err(text);
+            assert_eq!(fault.own_step, Some(step), "{fault}");
+        }
+        let list = read(r#"{"mcpServers": 7}"#, None).expect_err("a number");
+        let why = "`mcpServers` must be a list or a map of servers";
+        assert_eq!(list.to_string(), why);
         for url in [
             "https://github.com/github/github-mcp-server",
             "https://gitlab.com/owner/mcp",

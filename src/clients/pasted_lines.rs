@@ -23,8 +23,11 @@ const INSTALLERS: [&str; 7] = ["npm", "pip", "pip3", "brew", "apt", "apt-get", "
 /// The words by which they and runners do so.
 const INSTALLING: [&str; 5] = ["install", "i", "add", "pull", "clone"];
 
-/// First words by which runners prepare something else, in the folder of a project.
-const PREPARING: [&str; 5] = ["build", "compose", "sync", "test", "venv"];
+/// First words by which runners prepare or test something else, in the folder of a project.
+const PREPARING: [&str; 13] = [
+    "build", "compose", "sync", "test", "venv", "pytest", "jest", "vitest", "tsc", "mypy", "ruff",
+    "black", "prettier",
+];
 
 /// Editors that take a server as JSON: `code --add-mcp '{"name": …}'`.
 const EDITORS: [&str; 4] = ["code", "code-insiders", "codium", "cursor"];
@@ -78,7 +81,9 @@ fn command(words: &[String]) -> Option<Value> {
         .iter()
         .any(|begin| program.starts_with(begin));
     let only_tells = matches!(args, [.., last] if last == "--version" || last == "--help");
-    if !is_path && !RUNNERS.contains(&program.as_str()) || installs(line) || only_tells {
+    let names_one = args.iter().any(|word| !word.starts_with('-'));
+    let is_runner = names_one && RUNNERS.contains(&program.as_str());
+    if !is_path && !is_runner || installs(line) || only_tells {
         return None;
     }
     let mut env = Map::new();
@@ -103,9 +108,12 @@ fn installs(words: &[String]) -> bool {
     let is_option = |word: &&str| word.starts_with('-');
     let plain = plain.skip_while(is_option);
     let verbs = plain.take_while(|word| !is_option(word)).take(2);
-    let mut verbs = verbs.enumerate();
-    can && verbs
-        .any(|(at, word)| INSTALLING.contains(&word) || at == 0 && PREPARING.contains(&word))
+    let verbs: Vec<&str> = verbs.collect();
+    let first = match verbs[..] {
+        ["run" | "exec", first] | [first, ..] => first,
+        [] => return false,
+    };
+    can && (PREPARING.contains(&first) || verbs.iter().any(|word| INSTALLING.contains(word)))
 }
 
 #[cfg(test)]
@@ -147,6 +155,9 @@ mod tests {
             "uv sync --all-extras",
             "python -m venv .venv",
             "node --version",
+            "uv run pytest",
+            "npx tsc --watch",
+            "npx -y",
         ] {
             assert!(server_of(prose).is_none(), "{prose}");
         }

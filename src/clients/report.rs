@@ -229,7 +229,12 @@ impl FoundServer {
         let is_unusable = self.outcome == FoundOutcome::Unusable;
         let fault = self.reason.as_ref().filter(|_| is_unusable);
         let why = self.error.as_ref().or(fault).cloned();
-        why.unwrap_or_else(|| self.summary())
+        let it = match self.outcome {
+            FoundOutcome::Ourselves => "it",
+            FoundOutcome::Same if self.differing.is_empty() => "it is the",
+            _ => "it is",
+        };
+        why.unwrap_or_else(|| format!("{it} {}", self.summary()))
     }
 
     /// Which variables it gets, beside those that its trouble names.
@@ -355,11 +360,11 @@ impl ImportReport {
                 .at_terminal(SHOWN)
                 .with_closest(close);
         };
-        let (code, it) = match server.outcome {
-            FoundOutcome::Same => (ErrorCode::ServerExists, "it is the"),
-            _ => (ErrorCode::ServerMisconfigured, "it"),
+        let code = match server.outcome {
+            FoundOutcome::Same => ErrorCode::ServerExists,
+            _ => ErrorCode::ServerMisconfigured,
         };
-        let error = format!("{name:?} was not imported: {it} {}", server.summary());
+        let error = format!("{name:?} was not imported: {}", server.why_not());
         Failure::new(code, error, SHOWN_OVER_REST).at_terminal(SHOWN)
     }
 

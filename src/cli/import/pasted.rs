@@ -14,7 +14,7 @@ use super::{
     add, say_needs, trial, values, verdict,
 };
 use crate::{
-    clients::{self, FoundOutcome, FoundServer, ImportReport, our_address},
+    clients::{self, CORRECT_PASTED, FoundOutcome, FoundServer, ImportReport, PASTE, our_address},
     daemon_client::DaemonClient,
     management::Files,
 };
@@ -118,25 +118,22 @@ pub(in crate::cli) async fn add_pasted(
 /// The failure where none of the servers was added.
 fn nothing_added(report: &ImportReport) -> CommandFailure {
     let servers = &report.servers;
-    let lacks_value = |server: &FoundServer| !server.placeholders.is_empty();
+    let lacks_value = servers.iter().any(|one| !one.placeholders.is_empty());
+    let mut outcomes = servers.iter().map(|server| server.outcome);
+    let is_wrong = lacks_value || outcomes.any(|one| one == FoundOutcome::Unusable);
     let same = servers.iter().find(|server| server.is_here_as_it_is());
     let step = match same.and_then(|server| server.name.as_deref()) {
         Some(same) => format!("`mcpproxy upstream show {same}`"),
-        None if servers.iter().any(lacks_value) => GIVE_PASTED.to_owned(),
-        None => "paste the JSON or the URL from the server's page".to_owned(),
+        None if lacks_value => GIVE_PASTED.to_owned(),
+        None if is_wrong => CORRECT_PASTED.to_owned(),
+        None => PASTE.to_owned(),
     };
-    let whys = match &servers[..] {
-        [] => "nothing was added: the text has no server".to_owned(),
-        [one] => format!("nothing was added: {}", one.why_not()),
-        _ => not_added(report, |_| true).collect::<Vec<_>>().join("; "),
-    };
-    let is_wrong =
-        |server: &FoundServer| lacks_value(server) || server.outcome == FoundOutcome::Unusable;
-    let exit_code = if servers.iter().any(is_wrong) {
-        USAGE
+    let whys = if servers.is_empty() {
+        "nothing was added: the text has no server".to_owned()
     } else {
-        FAILED
+        not_added(report, |_| true).collect::<Vec<_>>().join("; ")
     };
+    let exit_code = if is_wrong { USAGE } else { FAILED };
     let failure = CommandFailure::with_code(whys, exit_code);
     failure.next(step).shown()
 }
