@@ -18,7 +18,7 @@ use crate::{
     catalog::{self, ServerCatalog, without_values},
     config::{Author, ServerEntry},
     failure::Result,
-    gate::{Standing, Variant},
+    gate::Variant,
     text::Secrets,
     trust::{
         approvals::{HoldReason, Pins, ThingKind, utc},
@@ -185,10 +185,11 @@ pub(super) fn awaits_contact(entry: &ServerEntry) -> bool {
 
 /// Why a quarantined server could not be listed, and what to do about it; nothing while it is tried.
 fn failed_contact(row: &ServerRow) -> Option<String> {
-    let is_over = row.standing() == Standing::Quarantined && row.state != ServerState::Connecting;
-    let why = row.last_error.as_ref().filter(|_| is_over)?;
+    let is_over = row.awaits_approval() && row.state != ServerState::Connecting;
+    let off = (!row.enabled).then_some("it is disabled");
+    let why = off.or(row.last_error.as_deref()).filter(|_| is_over)?;
     let step = row.next_step.as_ref();
-    Some(step.map_or_else(|| why.clone(), |step| format!("{why}; {step}")))
+    Some(step.map_or_else(|| why.to_owned(), |step| format!("{why}; {step}")))
 }
 
 /// Every definition of a server for its review, held ones first.

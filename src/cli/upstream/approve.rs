@@ -5,9 +5,10 @@ use http::Method;
 use serde::Serialize;
 
 use super::{
-    super::{CommandFailure, Done, OrUndone, Output, connection, output},
+    super::{CommandFailure, Done, OrUndone, Output, connection, escapes::visible, output},
     name_some,
     review::{looks_dangerous, print_server, print_things},
+    review_step::ReviewStep,
 };
 use crate::{
     catalog::SEEN_LENGTH,
@@ -161,7 +162,9 @@ impl ApproveServer {
             return Err(CommandFailure::refused("").shown());
         }
         let server = as_argument(name);
-        let step = if is_unseen {
+        let step = if let ReviewStep::Mend(why) = ReviewStep::of(shown) {
+            visible(why)
+        } else if is_unseen {
             let start = if is_over_files {
                 "`mcpproxy start`, then "
             } else {

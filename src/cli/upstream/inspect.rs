@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline},
-    gate::Standing,
+    failure::NextStep,
     management::{Files, Inspection},
     text::names::as_argument,
 };
@@ -51,10 +51,14 @@ impl InspectServer {
         if !self.connect {
             return Ok(());
         }
-        if inspection.server.standing() != Standing::Quarantined {
-            let name = as_argument(&inspection.server.name);
+        if !inspection.server.awaits_approval() {
+            let step = if inspection.server.enabled {
+                NextStep::Restart
+            } else {
+                NextStep::Enable
+            };
             out.note("--connect is only for quarantined servers");
-            out.next(&format!("`mcpproxy upstream restart {name}` connects it"));
+            out.next(&step.at_terminal(&inspection.server.name));
         }
         check_contact(&inspection)
     }
@@ -65,10 +69,10 @@ fn check_contact(inspection: &Inspection) -> Done {
     let Some(why) = &inspection.contact_error else {
         return Ok(());
     };
-    let name = &inspection.server.name;
-    if !inspection.awaits_contact {
-        let row = &inspection.server;
-        let why = row.last_error.as_deref().unwrap_or(why);
+    let (row, name) = (&inspection.server, &inspection.server.name);
+    if !row.enabled || !inspection.awaits_contact {
+        let off = (!row.enabled).then_some("it is disabled");
+        let why = off.or(row.last_error.as_deref()).unwrap_or(why);
         let failure = CommandFailure::failed(visible(why));
         let failure = failure.undone(&format!("{name} was not listed"));
         let step = row.next_step.clone().unwrap_or_default();

@@ -32,12 +32,14 @@ pub(super) enum ReviewStep<'a> {
 impl<'a> ReviewStep<'a> {
     pub(super) fn of(inspection: &'a Inspection) -> Self {
         let is_quarantined = inspection.server.awaits_approval();
-        let has_held = inspection.count_held() > 0;
+        let (is_off, has_held) = (!inspection.server.enabled, inspection.count_held() > 0);
         match (&inspection.lock_file, &inspection.contact_error) {
             (Some(file), _) if is_quarantined || has_held => Self::Locked(file),
+            (_, Some(why)) if is_quarantined && (is_off || !inspection.awaits_contact) => {
+                Self::Mend(why)
+            }
             _ if inspection.awaits_contact => Self::Contact,
             _ if is_quarantined && inspection.inspected => Self::ApproveServer,
-            (_, Some(why)) if is_quarantined => Self::Mend(why),
             _ if is_quarantined => Self::Connect,
             _ if has_held => Self::of_held(&inspection.things),
             _ => Self::Nothing,
