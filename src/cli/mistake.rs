@@ -126,6 +126,9 @@ impl Mistake<'_> {
         if starts && ["--port", "--listen"].contains(&option) {
             return "`mcpproxy setup --port PORT` sets it".to_owned();
         }
+        if self.line == "mcpproxy upstream add" && !option.starts_with("--") {
+            return format!("write `--` before the server's command: {AS_COMMAND}");
+        }
         let mut listed = self.command.get_opts().filter(|opt| !opt.is_hide_set());
         let lists_options = self.command.get_name() == "mcpproxy" || listed.next().is_some();
         match self.text(ContextKind::SuggestedArg) {
@@ -142,12 +145,11 @@ impl Mistake<'_> {
             let line = line.replace(' ', " upstream ");
             return Some(format!("did you mean `{line} {word}`?"));
         }
-        if line == "mcpproxy upstream add" && word == "mcp" {
+        if line == "mcpproxy upstream add" && (word == "mcp" || word.contains(' ')) {
             return Some(AS_JSON.to_owned());
         }
         if line == "mcpproxy upstream add" && !word.contains("://") {
-            let step = format!("write `--` before {word}: `mcpproxy upstream add NAME -- COMMAND`");
-            return Some(step);
+            return Some(format!("write `--` before {word}: {AS_COMMAND}"));
         }
         let (thing, option) = match line {
             "mcpproxy config check" => ("file", "--config"),
@@ -190,8 +192,13 @@ impl Mistake<'_> {
         let cause = self.error.source()?;
         let (argument, value) = (self.argument()?, self.text(ContextKind::InvalidValue)?);
         if cause.is::<BadServerName>() {
-            let is_url = self.line == "mcpproxy upstream add" && value.contains("://");
-            let step = if is_url { AS_JSON } else { BadServerName::STEP };
+            let is_text = value.contains("://") || value.contains(" -");
+            let is_text = is_text && self.line == "mcpproxy upstream add";
+            let step = if is_text {
+                AS_JSON
+            } else {
+                BadServerName::STEP
+            };
             return Some(failure(cause.to_string(), step));
         }
         if cause.is::<UnknownClient>() {
@@ -229,6 +236,8 @@ impl Mistake<'_> {
 /// The step for a command, a link or a URL in place of a server's name.
 pub(super) const AS_JSON: &str =
     "`mcpproxy upstream add --json 'TEXT'` reads a command, a link or a URL";
+
+const AS_COMMAND: &str = "`mcpproxy upstream add NAME -- COMMAND`";
 
 const EMPTY: &str = "an argument is empty";
 

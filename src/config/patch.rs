@@ -235,8 +235,13 @@ fn unknown(key: &str) -> BadPatch {
 /// The JSON in a string; another value as it is.
 fn from_json_text(key: &str, value: Value) -> Result<Value, BadPatch> {
     match value {
-        Value::String(text) => read_unrepeated(text.as_bytes())
-            .map_err(|error| wrong(key, format_args!("must be JSON: {error}"))),
+        Value::String(text) => read_unrepeated(text.as_bytes()).map_err(|error| {
+            let needed = match ValueShape::of(key) {
+                ValueShape::List => "a list such as [\"a\", \"b\"]",
+                _ => "JSON",
+            };
+            wrong(key, format_args!("must be {needed}: {error}"))
+        }),
         value => Ok(value),
     }
 }

@@ -48,7 +48,10 @@ fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<Client
         match Client::from_word(word).filter(|_| !is_path) {
             Some(client) => files.extend(of_client(places, client)?),
             None if path.exists() => files.push(places.named(&path)),
-            None if word.contains("://") || word.contains(" mcp add") => {
+            None if ["://", " -", " mcp add"]
+                .iter()
+                .any(|part| word.contains(part)) =>
+            {
                 let what = "the argument is a URL or a command, not a file or a client";
                 return Err(CommandFailure::usage(what).next(AS_JSON));
             }

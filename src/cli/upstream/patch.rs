@@ -36,7 +36,7 @@ impl PatchServer {
         let patch = match &self.json {
             Some(text) => read_unrepeated_object(text.as_bytes())
                 .map_err(|why| {
-                    CommandFailure::usage(format!("--json is not valid JSON: {why}")).next(
+                    CommandFailure::usage(format!("--json cannot be used: {why}")).next(
                         "give a JSON object, in single quotes for the shell: --json '{\"enabled\": false}'",
                     )
                 }),
