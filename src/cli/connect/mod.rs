@@ -65,8 +65,15 @@ pub(super) struct ConnectCommand {
 impl ConnectCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let names_none = self.clients.is_empty() && !self.all;
-        if names_none && (self.undo || self.dry_run) {
-            let option = if self.undo { "--undo" } else { "--dry-run" };
+        let given = [
+            (self.undo, "--undo"),
+            (self.dry_run, "--dry-run"),
+            (self.stdio, "--stdio"),
+            (self.name.is_some(), "--name NAME"),
+            (self.endpoint.is_some(), "--endpoint PATH"),
+        ];
+        let given = given.into_iter().find(|(is_given, _)| *is_given);
+        if names_none && let Some((_, option)) = given {
             let what = format!("{option} needs a client");
             let next =
                 format!("name one, such as `mcpproxy connect cursor {option}`, or give --all");
