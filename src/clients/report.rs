@@ -292,6 +292,12 @@ impl FoundServer {
         self.written_name.eq_ignore_ascii_case(name)
     }
 
+    /// Whether it has this name, there or here.
+    pub fn is_called(&self, name: &str) -> bool {
+        let here = self.name.as_deref();
+        self.is_written_as(name) || here.is_some_and(|here| here.eq_ignore_ascii_case(name))
+    }
+
     /// Whether it is here already, with the same values.
     pub fn is_here_as_it_is(&self) -> bool {
         self.outcome == FoundOutcome::Same && self.differing.is_empty()
@@ -320,17 +326,15 @@ impl ImportReport {
     /// The places of those that can be taken; of those with these names, there or here, if any are given.
     pub fn picked(&self, names: &[String]) -> Result<Vec<usize>> {
         let new = self.servers.iter().enumerate();
-        let new = new.filter_map(|(at, server)| Some((at, server.new_name()?, server)));
+        let new = new.filter(|(_, server)| server.new_name().is_some());
         if names.is_empty() {
-            return Ok(new.map(|(at, ..)| at).collect());
+            return Ok(new.map(|(at, _)| at).collect());
         }
         let mut picked = Vec::new();
         for name in names {
-            let meant = new.clone().filter(|(_, here, server)| {
-                here.eq_ignore_ascii_case(name) || server.is_written_as(name)
-            });
+            let meant = new.clone().filter(|(_, server)| server.is_called(name));
             let before = picked.len();
-            picked.extend(meant.map(|(at, ..)| at));
+            picked.extend(meant.map(|(at, _)| at));
             if picked.len() == before {
                 return Err(self.not_picked(name));
             }

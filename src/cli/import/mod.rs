@@ -138,7 +138,11 @@ impl ImportCommand {
             _ => BTreeSet::new(),
         };
         let moves = self.moves && !self.reads_stdin();
-        let is_meant = |server: &FoundServer| moves || from.contains(&server.file);
+        let is_named = |server: &FoundServer| {
+            self.server.is_empty() || self.server.iter().any(|name| server.is_called(name))
+        };
+        let is_meant =
+            |server: &FoundServer| moves && is_named(server) || from.contains(&server.file);
         move_out(&mut report, (&places, &us), is_meant, self.dry_run);
         if out.is_json() {
             output::print_value(&report)?;
