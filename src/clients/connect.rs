@@ -274,6 +274,9 @@ pub(super) fn carry_out(
         .note(asked.client, &change.path)
         .and_then(|()| change.write());
     let backup = backup.map_err(|error| not_written(&error))?;
+    if change.after.is_none() {
+        places.clear_folders(&change.path);
+    }
     let did = if change.puts_back_another {
         ConnectOutcome::PutBack
     } else {
