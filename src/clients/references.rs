@@ -89,7 +89,8 @@ impl Reading<'_> {
                 let Some((inside, after)) = braced(text) else {
                     return Ok(None);
                 };
-                if self.spelling == Spelling::Editor {
+                // The folder of an editor is in pages for any client.
+                if self.spelling == Spelling::Editor || inside.starts_with("workspaceFolder") {
                     self.editors(inside)?;
                 } else {
                     self.ours(inside);
@@ -294,6 +295,7 @@ mod tests {
             &["k/v"],
         );
         check(Spelling::Ours, "${what is this}", "$${what is this}", &[]);
+        check(Spelling::Ours, "${workspaceFolder}/x", "/p/x", &[]);
         check(Spelling::Editor, "Bearer ${env:A}", "Bearer ${A}", &["A"]);
         check(
             Spelling::Editor,
