@@ -52,6 +52,7 @@ pub(super) async fn try_chosen(
                 again("check the path of its URL: most end in /mcp or /sse")
             }
             Some(NextStep::Wait) => again("wait a minute"),
+            _ if !tried.log.is_empty() => again("correct that"),
             _ if is_program => again("run the command by hand to see what it does"),
             _ => again("check its URL"),
         };
