@@ -185,7 +185,7 @@ async fn disconnect_one(
         let (places, reaching) = (home_places(files)?, reaching(files, api)?);
         let us = our_address(files, Some(&api.0.location));
         let shown = shown_token(&places, &us, client).filter(|_| !body.dry_run);
-        Ok((disconnect(&places, &reaching, &request)?, shown))
+        Ok((disconnect(&places, &reaching, &request, || ())?, shown))
     })
     .await?;
     if let Some(token) = shown {

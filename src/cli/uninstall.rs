@@ -13,8 +13,8 @@ use super::{
 use crate::{
     clients::{
         Client, ClientFile, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers,
-        MovesBack, Reaching, WRITTEN_FILES, all_connected, disconnect_wholly, home_places,
-        kept_copies, move_back, moved_from, our_address,
+        MovesBack, Reaching, WRITTEN_FILES, all_connected, disconnect, home_places, kept_copies,
+        move_back, moved_from, our_address,
     },
     config::ChosenBy,
     management::Files,
@@ -193,7 +193,7 @@ impl Uninstalled {
                 let since = MovesBack::SinceConnected;
                 put_back.extend(move_back(places, &reaching.us, since, |one| one == *client));
             };
-            match disconnect_wholly(places, reaching, &request, between) {
+            match disconnect(places, reaching, &request, between) {
                 Ok(one) => {
                     let stays = [ConnectOutcome::LeftAsFound, ConnectOutcome::PutBack];
                     if stays.contains(&one.outcome) {

@@ -160,11 +160,6 @@ pub fn all_connected(places: &ClientPlaces, reaching: &Reaching) -> Vec<(Client,
     all.filter_map(of_client).collect()
 }
 
-/// Whether a client has a file in which we can be: its own, or that of a project.
-pub fn has_file(places: &ClientPlaces, client: Client, is_for_project: bool) -> bool {
-    places.file_to_connect(client, is_for_project).is_some()
-}
-
 /// Puts us into the file of a client. Blocks.
 pub fn connect(
     places: &ClientPlaces,
@@ -205,18 +200,9 @@ pub(super) fn kept_endpoint(file: &ClientFile, reaching: &Reaching) -> Option<St
     (is_configured && endpoint != "/mcp").then_some(endpoint)
 }
 
-/// Takes us out of the file of a client. Blocks.
+/// Takes us out of the file of a client, step by step: an entry that comes back may lead to us at an earlier address, and is removed, too,
+/// unless somebody may have written it before us. `between` is called between two steps. Blocks.
 pub fn disconnect(
-    places: &ClientPlaces,
-    reaching: &Reaching,
-    asked: &ConnectRequest<'_>,
-) -> Result<Connected> {
-    disconnect_wholly(places, reaching, asked, || ())
-}
-
-/// Disconnects step by step: an entry that comes back may lead to us at an earlier address, and is removed, too, unless somebody may have
-/// written it before us. `between` is called between two steps.
-pub fn disconnect_wholly(
     places: &ClientPlaces,
     reaching: &Reaching,
     asked: &ConnectRequest<'_>,

@@ -53,7 +53,7 @@ pub use self::{
     client_list::{ClientList, ClientRow, client_rows, is_free, judged_rows},
     connect::{
         ConnectOutcome, ConnectRequest, Connected, UnknownClient, all_connected, client_of_word,
-        connect, disconnect, disconnect_wholly, entry_name, has_file, may_be_connected,
+        connect, disconnect, entry_name, may_be_connected,
     },
     endpoint::{check_endpoint, endpoint_path, why_refused, why_without_token},
     fault::{CORRECT_PASTED, PASTE},

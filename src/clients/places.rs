@@ -104,11 +104,7 @@ impl ClientPlaces {
 
     /// The file into which we are put: of those that are there the first, else the one that is made. Nothing where the client has none
     /// of that kind.
-    pub(super) fn file_to_connect(
-        &self,
-        client: Client,
-        is_for_project: bool,
-    ) -> Option<ClientFile> {
+    pub fn file_to_connect(&self, client: Client, is_for_project: bool) -> Option<ClientFile> {
         let mut files = self.files_of(client);
         files.retain(|file| {
             let mut read_only = client.0.read_only.iter();

@@ -15,8 +15,8 @@ use super::{CommandFailure, Done, Location, OrUndone, Output, connection, output
 use crate::{
     clients::{
         Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
-        client_of_word, connect, disconnect, endpoint_path, entry_name, has_file, home_places,
-        is_free, judged_rows, may_be_connected, our_address, shown_token,
+        client_of_word, connect, disconnect, endpoint_path, entry_name, home_places, is_free,
+        judged_rows, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
     management::{Files, ServerList},
@@ -153,7 +153,8 @@ impl ConnectCommand {
             if self.undo {
                 may_be_connected(places, reaching, *client, self.project)
             } else {
-                has_file(places, *client, self.project) && places.is_present(*client)
+                let file = places.file_to_connect(*client, self.project);
+                file.is_some() && places.is_present(*client)
             }
         };
         Client::all().filter(is_chosen).collect()
@@ -181,7 +182,7 @@ impl ConnectCommand {
         let sent = || shown_token(places, &reaching.us, client);
         let before = sent().filter(|_| !self.project);
         let done = if self.undo {
-            disconnect(places, reaching, &request)?
+            disconnect(places, reaching, &request, || ())?
         } else {
             connect(places, reaching, &request)?
         };
