@@ -181,19 +181,15 @@ impl Reading<'_> {
             "file" => self.content_of(name),
             "userHome" => self.ours("HOME"),
             "pathSeparator" | "/" => self.out.push_literal("/"),
-            "workspaceFolder" | "workspaceRoot" => match self.meanings.project {
-                Some(folder) => self.out.push_literal(&folder.display().to_string()),
-                None => {
-                    return Err(format!(
+            "workspaceFolder" | "workspaceRoot" | "workspaceFolderBasename" => {
+                let folder = self.meanings.project.ok_or_else(|| {
+                    format!(
                         "it refers to the open folder (${{{inside}}}), which a shared server does not have"
-                    ));
-                }
-            },
-            "workspaceFolderBasename" => {
-                let name = self.meanings.project.and_then(Path::file_name);
-                let name =
-                    name.ok_or_else(|| format!("it refers to the open folder (${{{inside}}})"))?;
-                self.out.push_literal(&name.to_string_lossy());
+                    )
+                })?;
+                let name = folder.file_name().filter(|_| kind.ends_with("Basename"));
+                let text = name.unwrap_or(folder.as_os_str()).to_string_lossy();
+                self.out.push_literal(&text);
             }
             "command" | "config" => {
                 return Err(format!(
