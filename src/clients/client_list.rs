@@ -108,9 +108,9 @@ fn row(
                     let why = "its entry has an address where this mcpproxy does not listen";
                     row.error = Some(why.to_owned());
                 } else if !answers && row.shows_token.is_some() {
-                    let why = "no mcpproxy answers at that address: `mcpproxy doctor`";
+                    let why = "no mcpproxy answers at its address";
                     row.error = Some(why.to_owned());
-                    row.next_step = Some("mcpproxy doctor".to_owned());
+                    row.next_step = Some("`mcpproxy doctor`".to_owned());
                 } else {
                     let refused = settings.and_then(|settings| {
                         why_without_token(client, row.shows_token, settings)

@@ -17,10 +17,8 @@ pub(super) async fn try_chosen(
     report: &ImportReport,
     out: Output,
 ) -> Done {
-    let entries = report.entries(false);
-    let is_one = entries.len() == 1;
     let (mut whys, mut first_step) = (Vec::new(), None);
-    for (_, name, mut entry) in entries {
+    for (_, name, mut entry) in report.entries(false) {
         out.progress(&format!("checking {name}"));
         let is_program = entry.contains_key("command");
         entry.insert("name".to_owned(), json!(name));
@@ -32,8 +30,7 @@ pub(super) async fn try_chosen(
             continue;
         }
         if !tried.log.is_empty() {
-            let who = if is_one { "it" } else { name.as_str() };
-            out.note(&format!("{who} wrote:\n{}", tried.log.join("\n")));
+            out.note(&format!("{name} wrote:\n{}", tried.log.join("\n")));
         }
         let again =
             |look: &str| format!("{look}; then run this again, or add {name} without --check");

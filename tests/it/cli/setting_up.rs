@@ -42,7 +42,7 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
     put(home, ".cursor/mcp.json", &entry.to_string());
     let is_not_ours = |ran: Ran| {
         ran.ended(0)
-            .shows(&["no mcpproxy answers at that address", " doctor`"]);
+            .shows(&["no mcpproxy answers at its address", " doctor`"]);
     };
     is_not_ours(begun.0.run(&["connect"]));
     // It was configured, so clients may have it.
