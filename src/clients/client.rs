@@ -120,6 +120,13 @@ fn can_be_list(value: &Value) -> bool {
     said.into_iter().flatten().all(Value::is_object)
 }
 
+/// The one of files that no other client has.
+impl Default for Client {
+    fn default() -> Self {
+        Self::of_content(&Value::Null)
+    }
+}
+
 impl PartialEq for Client {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()

@@ -26,7 +26,7 @@ pub struct ClientList {
 }
 
 /// A client.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct ClientRow {
     /// The name of the client in commands and paths.
     pub client: Client,
@@ -92,11 +92,7 @@ fn row(
         title: client.name(),
         file: file.path.display().to_string(),
         found: places.is_present(client),
-        connected: false,
-        name: None,
-        shows_token: None,
-        error: None,
-        next_step: None,
+        ..ClientRow::default()
     };
     match file.read() {
         Ok(None) => (),

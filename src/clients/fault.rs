@@ -14,7 +14,7 @@ pub const PASTE: &str = "paste the JSON or the URL from the server's page";
 pub const CORRECT_PASTED: &str = "correct that in the text, then paste it again";
 
 /// Why a file cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileFault {
     /// Where, counted from 1, if that is known.
     pub line: Option<usize>,
@@ -29,10 +29,8 @@ pub struct FileFault {
 impl FileFault {
     pub(super) fn new(problem: impl Into<String>) -> Self {
         Self {
-            line: None,
             problem: problem.into(),
-            own_step: None,
-            unread: None,
+            ..Self::default()
         }
     }
 

@@ -71,7 +71,7 @@ impl FoundServer {
         set_apart(&mut entry);
         let written = ClientServer::written(name.as_str());
         let file = ClientFile::new(None, None, PathBuf::new());
-        let mut server = row(&file, Client::of_content(&Value::Null), &written);
+        let mut server = row(&file, Client::default(), &written);
         server.name = Some(name.to_string());
         server.outcome = FoundOutcome::New;
         server.chosen = true;

@@ -64,26 +64,7 @@ pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> F
         is_in_project_file: file.project().is_some(),
         found: server.clone(),
         starts: shown(server),
-        outcome: FoundOutcome::Ourselves,
-        name: None,
-        doubled: false,
-        reason: None,
-        differing: Vec::new(),
-        disabled: false,
-        is_held: false,
-        needs: Vec::new(),
-        variables: Vec::new(),
-        placeholders: Vec::new(),
-        command: None,
-        literal_secrets: Vec::new(),
-        secret_steps: Vec::new(),
-        left_behind: Vec::new(),
-        chosen: false,
-        imported: false,
-        error: None,
-        warning: None,
-        stays: None,
-        entry: Map::new(),
+        ..FoundServer::default()
     }
 }
 

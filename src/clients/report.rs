@@ -94,7 +94,7 @@ pub struct UnreadFile {
     clippy::struct_excessive_bools,
     reason = "each is a member of the document that says something of its own"
 )]
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct FoundServer {
     /// The name in that file.
     pub written_name: String,
@@ -173,7 +173,7 @@ pub struct FoundServer {
 }
 
 /// What an import does with a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FoundOutcome {
     /// Imports it.
@@ -183,6 +183,7 @@ pub enum FoundOutcome {
     /// Nothing: your configuration has it already.
     Same,
     /// Nothing: it is mcpproxy itself.
+    #[default]
     Ourselves,
     /// Nothing: it cannot be used.
     Unusable,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{client::Client, fault::FileFault, rows::CLIENTS};
 
 /// A server as a client's file names it. Its entry may hold secrets.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Default)]
 pub struct ClientServer {
     /// Its name there.
     pub name: String,
@@ -72,10 +72,7 @@ impl ClientServer {
     pub(super) fn written(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            project: None,
-            list: Vec::new(),
-            entry: Value::Null,
-            inputs: Arc::default(),
+            ..Self::default()
         }
     }
 
