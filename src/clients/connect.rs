@@ -305,10 +305,8 @@ fn done(
 pub(super) fn file_of(places: &ClientPlaces, asked: &ConnectRequest<'_>) -> Result<ClientFile> {
     let usual = || places.file_to_connect(asked.client, asked.is_for_project);
     asked.file.cloned().or_else(usual).ok_or_else(|| {
-        let what = format!(
-            "nothing was changed: {} has no project file",
-            asked.client.name()
-        );
+        let name = asked.client.name();
+        let what = format!("nothing was changed: {name} has no project file");
         left_alone(what, "leave out --project")
     })
 }
@@ -318,18 +316,15 @@ fn left_alone(what: impl Into<String>, hint: impl Into<String>) -> Failure {
 }
 
 pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failure {
-    let path = file.path.display();
+    let (path, name, id) = (file.path.display(), client.name(), client.id());
     let what = match error {
-        ClientFileError::Fault(_) => format!("{} was not changed: {path}: {error}", client.name()),
-        _ => format!("{} was not changed: {error} {path}", client.name()),
+        ClientFileError::Fault(_) => format!("{name} was not changed: {path}: {error}"),
+        _ => format!("{name} was not changed: {error} {path}"),
     };
     let step = match error {
         ClientFileError::Fault(fault) => fault.step(&file.path),
         ClientFileError::NameTaken(_) => {
-            format!(
-                "choose another name: `mcpproxy connect {} --name mcpproxy-daemon`",
-                client.id()
-            )
+            format!("choose another name: `mcpproxy connect {id} --name mcpproxy-daemon`")
         }
         ClientFileError::ByProcess => {
             "to limit it, write `--token TOKEN` after `stdio` in its arguments".to_owned()

@@ -85,11 +85,8 @@ impl Conversion<'_> {
     pub(super) fn take(&mut self, keys: &[&str]) -> Option<Value> {
         let mut found = None;
         for key in keys {
-            let value = self
-                .rest
-                .shift_remove(*key)
-                .filter(|value| !value.is_null());
-            found = found.or(value);
+            let value = self.rest.shift_remove(*key);
+            found = found.or(value.filter(|value| !value.is_null()));
         }
         found
     }
@@ -105,10 +102,8 @@ impl Conversion<'_> {
             return Ok(Map::new());
         };
         let Value::Object(found) = found else {
-            return Err(format!(
-                "its `{}` is not a map",
-                keys.first().unwrap_or(&"")
-            ));
+            let key = keys.first().unwrap_or(&"");
+            return Err(format!("its `{key}` is not a map"));
         };
         let mut texts = Map::new();
         for (key, value) in found {

@@ -33,10 +33,8 @@ pub(super) struct Carried {
 
 /// Those of the keys left behind that give a server values, which it lacks here.
 pub(super) fn lost_values(left_behind: &[String]) -> impl Iterator<Item = &str> {
-    left_behind
-        .iter()
-        .map(String::as_str)
-        .filter(|key| *key == "envFile")
+    let keys = left_behind.iter().map(String::as_str);
+    keys.filter(|key| *key == "envFile")
 }
 
 /// Keys that describe a server to people, or that a client keeps for itself.

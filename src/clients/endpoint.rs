@@ -12,10 +12,8 @@ const ENDPOINTS: [&str; 5] = ["/mcp", "/mcp/all", "/mcp/call", "/mcp/code", "/mc
 
 /// A path at which clients are served; or what to write instead.
 pub fn endpoint_path(text: &str) -> Result<String, String> {
-    let is_path = text
-        .parse::<http::Uri>()
-        .is_ok_and(|uri| uri.path() == text);
-    if !is_path {
+    let uri = text.parse::<http::Uri>();
+    if !uri.is_ok_and(|uri| uri.path() == text) {
         return Err("write a path such as /mcp or /mcp/all".to_owned());
     }
     let of_one = ["/mcp/server/", "/mcp/p/"]
@@ -25,10 +23,8 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
     if is_of_one || ENDPOINTS.contains(&text) {
         return Ok(text.to_owned());
     }
-    let known = format!(
-        "write {}, /mcp/server/NAME or /mcp/p/NAME",
-        ENDPOINTS.join(", ")
-    );
+    let known = ENDPOINTS.join(", ");
+    let known = format!("write {known}, /mcp/server/NAME or /mcp/p/NAME");
     Err(match names::closest(text, ENDPOINTS.into_iter()) {
         Some(close) => format!("did you mean {close}? Otherwise {known}"),
         None => known,

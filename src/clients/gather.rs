@@ -226,15 +226,13 @@ impl StoredNames {
 
 /// The servers of our configuration, as they are written.
 pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
+    let file = config_file.display();
     let text = match config::read_text(config_file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
-            let what = format!(
-                "failed to read {}: {}",
-                config_file.display(),
-                in_words(&error)
-            );
+            let why = in_words(&error);
+            let what = format!("failed to read {file}: {why}");
             let step = disk_step(config_file, &error);
             let failure = Failure::new(ErrorCode::ConfigUnusable, what, step.as_str());
             return Err(failure.at_terminal(step));
@@ -243,10 +241,9 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
     config::written_entries(&text).map_err(|error| {
         // The caller says what was not done.
         let what = match error {
-            EditError::Unreadable(mistake) => format!(
-                "the configuration {} cannot be used: {mistake}",
-                config_file.display()
-            ),
+            EditError::Unreadable(mistake) => {
+                format!("the configuration {file} cannot be used: {mistake}")
+            }
             other => other.to_string(),
         };
         let failure = Failure::new(ErrorCode::ConfigUnusable, what, "Correct the file.");

@@ -7,7 +7,7 @@ use super::placeholders::is_placeholder;
 use crate::text::redact::{self, ListContext, TextKind};
 
 /// A secret that stands in an entry as it is. Only its place is known here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
 pub struct LiteralSecret {
     /// Its key: `env.TOKEN`, `headers.Authorization`, `args`, `url`.
@@ -56,10 +56,8 @@ impl LiteralSecret {
             "" => String::new(),
             scheme => format!(" (the secret is what follows {scheme:?})"),
         };
-        format!(
-            "{store}`mcpproxy upstream patch {server} '{place}={}${{keyring:{name}}}'`{behind}",
-            self.scheme
-        )
+        let reference = self.reference(name);
+        format!("{store}`mcpproxy upstream patch {server} '{place}={reference}'`{behind}")
     }
 }
 
@@ -103,10 +101,9 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
     if !has_reference(url) && redact::redacted(url, TextKind::Prose) != url {
         places.push(("url".to_owned(), ""));
     }
-    let oauth = entry
-        .get("oauth")
-        .and_then(|oauth| oauth.get("client_secret"));
-    if oauth.and_then(Value::as_str).is_some_and(is_literal) {
+    let oauth = entry.get("oauth");
+    let secret = oauth.and_then(|oauth| oauth.get("client_secret"));
+    if secret.and_then(Value::as_str).is_some_and(is_literal) {
         places.push(("oauth.client_secret".to_owned(), ""));
     }
     places
@@ -114,8 +111,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
         .map(|(place, scheme)| LiteralSecret {
             place,
             scheme,
-            name: String::new(),
-            is_stored: false,
+            ..LiteralSecret::default()
         })
         .collect()
 }

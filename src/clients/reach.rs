@@ -53,14 +53,9 @@ impl Reaching {
             arguments.extend(["--data-dir".to_owned(), text(&places.data_dir)]);
         }
         let program = process::own_program_on_path().map_err(|error| {
-            Failure::new(
-                ErrorCode::Internal,
-                format!(
-                    "failed to find mcpproxy's own program: {}",
-                    in_words(&error)
-                ),
-                "start mcpproxy by its full path",
-            )
+            let why = in_words(&error);
+            let what = format!("failed to find mcpproxy's own program: {why}");
+            Failure::new(ErrorCode::Internal, what, "start mcpproxy by its full path")
         })?;
         Ok(Self {
             us,

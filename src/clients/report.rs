@@ -347,10 +347,8 @@ impl ImportReport {
 
     /// Whether there are servers of this name, and all are here already just as they were found.
     pub fn is_here(&self, name: &str) -> bool {
-        let mut meant = self
-            .servers
-            .iter()
-            .filter(|server| server.is_written_as(name));
+        let servers = self.servers.iter();
+        let mut meant = servers.filter(|server| server.is_written_as(name));
         let mut others = meant.clone().filter(|server| !server.is_here_as_it_is());
         meant.next().is_some() && others.next().is_none()
     }
@@ -399,11 +397,8 @@ impl ImportReport {
 
     /// Leaves those that would stay in their client's file to their client alone.
     pub fn leave_what_stays(&mut self) {
-        for server in self
-            .servers
-            .iter_mut()
-            .filter(|server| server.chosen || server.error.is_some())
-        {
+        let servers = self.servers.iter_mut();
+        for server in servers.filter(|server| server.chosen || server.error.is_some()) {
             server.stays = server.error.take().or_else(|| server.why_it_stays());
             server.chosen &= server.stays.is_none();
         }

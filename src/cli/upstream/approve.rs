@@ -112,11 +112,8 @@ impl ApproveServer {
             0 => String::new(),
             held => format!(": {held} more held"),
         };
-        let approved = if is_exactly_that {
-            approved
-        } else {
-            String::new()
-        };
+        let approved = Some(approved).filter(|_| is_exactly_that);
+        let approved = approved.unwrap_or_default();
         out.done(&format!("approved {}{approved}{left}", self.name));
         Ok(())
     }
@@ -165,11 +162,8 @@ impl ApproveServer {
         let step = if let ReviewStep::Mend(why) = ReviewStep::of(shown) {
             visible(why)
         } else if is_unseen {
-            let start = if is_over_files {
-                "`mcpproxy start`, then "
-            } else {
-                ""
-            };
+            let start = is_over_files.then_some("`mcpproxy start`, then ");
+            let start = start.unwrap_or_default();
             format!("{start}`mcpproxy upstream inspect {server} --connect` lists its tools")
         } else {
             let things = self.things.iter().map(|thing| as_argument(thing));
