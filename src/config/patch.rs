@@ -204,10 +204,10 @@ fn proper(key: &str, value: Value) -> Result<(&str, Value), BadPatch> {
     }
     let Some(name) = entry_keys().iter().find(|name| **name == key) else {
         // Removing an unknown key is allowed if the entry has it.
-        return if is_null(&value) {
-            Ok((key, Value::Null))
-        } else {
-            Err(unknown(key))
+        return match key {
+            key if is_null(&value) => Ok((key, Value::Null)),
+            "name" => Err(wrong(key, "cannot be changed")),
+            key => Err(unknown(key)),
         };
     };
     if is_null(&value) {

@@ -40,9 +40,16 @@ impl PatchServer {
                         "give a JSON object, in single quotes for the shell: --json '{\"enabled\": false}'",
                     )
                 }),
-            None => of_assignments(&self.name, &self.assignments),
+            None => of_assignments(&self.assignments),
         };
         let patch = patch.or_undone("nothing was changed")?;
+        if patch.contains_key("name") {
+            let server = as_argument(&self.name);
+            let step =
+                format!("add it under the new name, then `mcpproxy upstream remove {server}`");
+            let failure = CommandFailure::usage("a server cannot be renamed");
+            return Err(failure.undone("nothing was changed").next(step));
+        }
         let mut daemon = connection::open_or_files(files, out).await?;
         let route = connection::server_path(&self.name, "");
         let body = Value::Object(patch).to_string();
@@ -77,17 +84,9 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn of_assignments(server: &str, assignments: &[(String, String)]) -> Done<Map<String, Value>> {
+fn of_assignments(assignments: &[(String, String)]) -> Done<Map<String, Value>> {
     let mut patch = Map::new();
     for (path, text) in assignments {
-        if path == "name" {
-            let server = as_argument(server);
-            return Err(
-                CommandFailure::usage("a server cannot be renamed").next(format!(
-                    "add it under the new name, then `mcpproxy upstream remove {server}`"
-                )),
-            );
-        }
         let (key, inside) = match path.split_once('.') {
             Some((key, inside)) => (key, Some(inside)),
             None => (path.as_str(), None),
@@ -142,7 +141,7 @@ mod tests {
 
     fn patch(words: &[&str]) -> Option<Value> {
         let words: Result<Vec<_>, _> = words.iter().map(|word| assignment(word)).collect();
-        of_assignments("a", &words.ok()?).ok().map(Value::Object)
+        of_assignments(&words.ok()?).ok().map(Value::Object)
     }
 
     #[test]

@@ -270,7 +270,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
         "`Command` is unknown; did you mean `command`",
     );
     check(json!({ "mood": 1 }), "`mood` is unknown");
-    check(json!({ "name": "x" }), "`name` is unknown");
+    check(json!({ "name": "x" }), "`name` cannot be changed");
     check(json!({ "mood": null }), "`mood` is unknown");
     check(
         json!({ "enabled_json": "true" }),
