@@ -40,10 +40,8 @@ pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String
     let value = value.filter(|value| !value.is_empty() && !has_reference(value));
     let value = value.ok_or_else(|| wrong("holds no value of its own"))?;
     let (begin, name) = (scheme(value), own_name(server, key));
-    let secret = value
-        .get(begin.len()..)
-        .unwrap_or(value)
-        .replace("$${", "${");
+    let secret = value.get(begin.len()..).unwrap_or(value);
+    let secret = secret.replace("$${", "${");
     keep_once(files, &name, &Secret::new(secret))?;
     let reference = format!("{begin}${{keyring:{name}}}");
     let patch = json!({ list: { key: reference } });

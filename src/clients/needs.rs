@@ -70,22 +70,17 @@ impl NeededValue {
     /// The command that stores a secret, or what to do about a variable.
     fn step(&self) -> String {
         let from = self.file.as_ref().map(|file| format!(" < {file}"));
-        let command = format!(
-            "`mcpproxy secret set {}{}`",
-            self.kept_as,
-            from.unwrap_or_default()
-        );
+        let (name, kept, from) = (&self.name, &self.kept_as, from.unwrap_or_default());
+        let command = format!("`mcpproxy secret set {kept}{from}`");
         match self.kind {
             NeededKind::Secret => match &self.not_given {
                 Some(stored) => format!(
-                    "{command}, or, if {stored:?} is meant, write ${{keyring:{stored}}} instead of ${{keyring:{}}} (`mcpproxy config path` names the file)",
-                    self.kept_as
+                    "{command}, or, if {stored:?} is meant, write ${{keyring:{stored}}} instead of ${{keyring:{kept}}} (`mcpproxy config path` names the file)"
                 ),
                 None => command,
             },
             NeededKind::Variable => format!(
-                "set {} for the daemon, or {command} and write ${{keyring:{}}} in its place",
-                self.name, self.kept_as
+                "set {name} for the daemon, or {command} and write ${{keyring:{kept}}} in its place"
             ),
         }
     }

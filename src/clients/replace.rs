@@ -212,10 +212,8 @@ fn free_backup(real: &Path, kind: CopyKind, at: SystemTime) -> PathBuf {
     let at = moment::utc_millis(moment::millis(at)).replace(['-', ':', '.'], "");
     let plain = neighbour(real, &format!("{infix}{at}"));
     let numbered = (2..100).map(|n| neighbour(real, &format!("{infix}{at}-{n}")));
-    let mut free = [plain.clone()]
-        .into_iter()
-        .chain(numbered)
-        .filter(|path| !path.exists());
+    let all = [plain.clone()].into_iter().chain(numbered);
+    let mut free = all.filter(|path| !path.exists());
     free.next().unwrap_or(plain)
 }
 

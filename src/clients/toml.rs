@@ -73,11 +73,8 @@ pub(super) fn put(
         .ok_or_else(|| FileFault::new(format!("`{list}` is not a table")))?;
     match servers.get_mut(name).and_then(Item::as_table_like_mut) {
         Some(present) => {
-            let gone: Vec<String> = present
-                .iter()
-                .map(|(key, _)| key.to_owned())
-                .filter(|key| !entry.contains_key(key))
-                .collect();
+            let keys = present.iter().map(|(key, _)| key.to_owned());
+            let gone: Vec<String> = keys.filter(|key| !entry.contains_key(key)).collect();
             for key in gone {
                 present.remove(&key);
             }
@@ -113,10 +110,8 @@ pub(super) fn take_out(text: &str, list: &str, name: &str) -> Result<String, Fil
     if let Some(servers) = document.get_mut(list).and_then(Item::as_table_like_mut) {
         servers.remove(name);
         let is_left_empty = servers.is_empty();
-        let is_implicit = document
-            .get(list)
-            .and_then(Item::as_table)
-            .is_some_and(Table::is_implicit);
+        let table = document.get(list).and_then(Item::as_table);
+        let is_implicit = table.is_some_and(Table::is_implicit);
         if is_left_empty && is_implicit {
             document.remove(list);
         }

@@ -15,11 +15,11 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
         return Ok(());
     }
     let client = done.client.name();
-    let (file, name) = (&done.file, &done.name);
+    let (file, name, undo) = (&done.file, &done.name, &done.undo);
     let backup = done.backup.as_ref().map(|copy| format!("; backup: {copy}"));
     match done.outcome {
         ConnectOutcome::Connected => {
-            let undo = backup.map(|backup| format!("{backup}, undo: {}", done.undo));
+            let undo = backup.map(|backup| format!("{backup}, undo: {undo}"));
             let undo = undo.unwrap_or_default();
             out.done(&format!("connected {client} as {name:?} in {file}{undo}"));
         }
@@ -39,12 +39,10 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
             }
         }
         ConnectOutcome::PutBack => out.done(&format!(
-            "restored {file}, which has an older {name:?}; {} removes that, too",
-            done.undo
+            "restored {file}, which has an older {name:?}; {undo} removes that, too"
         )),
         ConnectOutcome::LeftAsFound => out.done(&format!(
-            "kept {name:?} in {file}, which may be yours; {} removes it",
-            done.undo
+            "kept {name:?} in {file}, which may be yours; {undo} removes it"
         )),
         ConnectOutcome::WouldConnect | ConnectOutcome::WouldDisconnect => {
             out.note(&format!("would change {file}; nothing was written"));

@@ -96,10 +96,8 @@ impl ImportCommand {
         let (files, out) = (location.files()?, out.unasked(self.yes));
         if self.undo {
             // This changes clients' files only, so a daemon that does not answer is no obstacle.
-            let daemon = connection::open_if_running(&files, out)
-                .await
-                .ok()
-                .flatten();
+            let daemon = connection::open_if_running(&files, out).await;
+            let daemon = daemon.ok().flatten();
             let location = daemon.as_ref().and_then(connection::location_of);
             return moving::undo(&files, location.as_ref(), &self.from, out);
         }

@@ -142,17 +142,14 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
 
 fn wants(need: &NeededValue) -> String {
     let about = need.about.as_ref().map(|about| format!(" ({about})"));
-    let about = about.unwrap_or_default();
+    let (name, about) = (&need.name, about.unwrap_or_default());
     match need.kind {
-        NeededKind::Variable => {
-            format!("needs the variable {}{about}", need.name)
-        }
+        NeededKind::Variable => format!("needs the variable {name}{about}"),
         NeededKind::Secret => match &need.not_given {
-            Some(stored) => format!(
-                "needs the secret {}{about}; {stored} is stored for something else",
-                need.name
-            ),
-            None => format!("needs the secret {}{about}", need.name),
+            Some(stored) => {
+                format!("needs the secret {name}{about}; {stored} is stored for something else")
+            }
+            None => format!("needs the secret {name}{about}"),
         },
     }
 }

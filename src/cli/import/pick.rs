@@ -17,10 +17,8 @@ pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
         };
         match numbers(&answer, n) {
             Some(wanted) => {
-                return wanted
-                    .into_iter()
-                    .filter_map(|at| choice.get(at).copied())
-                    .collect();
+                let wanted = wanted.into_iter();
+                return wanted.filter_map(|at| choice.get(at).copied()).collect();
             }
             None => out.note(&format!(
                 "{:?} is not a choice: enter numbers from 1 to {n}, or n for none",

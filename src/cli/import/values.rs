@@ -27,10 +27,9 @@ pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport
         } else {
             "hidden as you type, "
         };
-        let question = format!(
-            "{name}: value for `{}`, now {} ({hidden}Enter skips {name}):",
-            one.place, one.text
-        );
+        let (place, now) = (&one.place, &one.text);
+        let question =
+            format!("{name}: value for `{place}`, now {now} ({hidden}Enter skips {name}):");
         loop {
             let given = if hidden.is_empty() {
                 out.answer_to(&question)?.trim().to_owned()

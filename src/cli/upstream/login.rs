@@ -169,10 +169,8 @@ fn say(started: &LoginStarted, opened: bool, out: Output) -> Done {
         return output::print_value(started);
     }
     if opened {
-        out.note(&format!(
-            "opened your browser; if nothing opened: {}",
-            started.url
-        ));
+        let url = &started.url;
+        out.note(&format!("opened your browser; if nothing opened: {url}"));
         if !started.listens {
             say_how_to_end(out);
         }

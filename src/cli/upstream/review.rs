@@ -54,10 +54,8 @@ fn print_entry_review(inspection: &Inspection) -> Done {
         return Ok(());
     };
     let is_masked = if review.is_new {
-        inspection
-            .entry
-            .as_ref()
-            .is_some_and(|entry| entry.to_string().contains(MASK))
+        let entry = inspection.entry.as_ref();
+        entry.is_some_and(|entry| entry.to_string().contains(MASK))
     } else {
         let mut now = review.changes.iter().filter_map(|one| one.is.as_deref());
         now.any(|now| now.contains(MASK))
