@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{client::Client, fault::FileFault, formats::FileFormat, toml, yaml};
+use super::{
+    client::Client, fault::FileFault, formats::FileFormat, servers::ClientServer, toml, yaml,
+};
 use crate::config;
 
 const NOT_SAFE: &str = "its layout is too unusual to edit safely";
@@ -66,8 +68,23 @@ pub(super) fn put(
     put_in(format, text, &list, name, entry)
 }
 
+/// The text with this server, as another text of its file has it.
+pub(super) fn put_back(
+    format: FileFormat,
+    text: &str,
+    server: &ClientServer,
+    other: &str,
+) -> Result<String, FileFault> {
+    let entry = server.entry.as_object().cloned().unwrap_or_default();
+    let (list, name) = (&server.list, &server.name);
+    let expected = with_entry(format.read(text)?, format, list, name, &entry)?;
+    let is_it = |edited: &String| format.read(edited).is_ok_and(|read| read == expected);
+    let edited = config::json_with_written(text, &below(list, name), other).filter(is_it);
+    edited.map_or_else(|| put_in(format, text, list, name, &entry), Ok)
+}
+
 /// The text with an entry of this name in the list to which these keys lead.
-pub(super) fn put_in(
+fn put_in(
     format: FileFormat,
     text: &str,
     list: &[String],

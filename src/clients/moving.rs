@@ -377,8 +377,7 @@ fn put(
     let after = match restored.filter(is_untouched) {
         Some(before) => Ok(before),
         None => back.iter().try_fold(now.clone(), |text, server| {
-            let entry = server.entry.as_object().cloned().unwrap_or_default();
-            edit::put_in(file.format, &text, &server.list, &server.name, &entry)
+            edit::put_back(file.format, &text, server, &before)
         }),
     };
     let after = after.map_err(fault_in(&file.path))?;

@@ -26,6 +26,14 @@ pub fn json_with(
     Ok(has_value(&edited, &expected).then(|| format!("{mark}{edited}")))
 }
 
+/// The text with what another text has under these keys, in the words of that one. Nothing if it cannot be put in.
+pub fn json_with_written(text: &str, keys: &[String], other: &str) -> Option<String> {
+    const MARK: &str = "the value of another text";
+    let written = places::written(split_mark(other).1, keys)?;
+    let marked = json_with(text, keys, &MARK.into()).ok()??;
+    Some(marked.replace(&format!("{MARK:?}"), written))
+}
+
 /// The text without the value under these keys. Nothing if it cannot be removed.
 pub fn json_without(text: &str, keys: &[String]) -> Result<Option<String>, ConfigError> {
     let (mark, json) = split_mark(text);
@@ -71,7 +79,7 @@ fn with(root: Value, keys: &[String], value: &Value) -> Option<Value> {
 mod tests {
     use serde_json::json;
 
-    use super::{json_with, json_without};
+    use super::{json_with, json_with_written, json_without};
 
     fn keys(keys: &[&str]) -> Vec<String> {
         keys.iter().map(|key| (*key).to_owned()).collect()
@@ -105,5 +113,15 @@ mod tests {
             assert_eq!(json_with(refused, &path, &entry), Ok(None), "{refused}");
         }
         assert!(json_with("{", &path, &entry).is_err());
+    }
+
+    #[test]
+    fn a_value_of_another_text_keeps_its_words() {
+        let other = r#"{"s": {"a": { "b": 1, // c
+ } } }"#;
+        let with = json_with_written(r#"{"s": {"x": 2}}"#, &keys(&["s", "a"]), other);
+        let with = with.expect("both are objects");
+        assert!(with.contains("\"a\": { \"b\": 1, // c\n }"), "{with}");
+        assert_eq!(json_with_written("{}", &keys(&["t"]), other), None);
     }
 }

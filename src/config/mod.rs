@@ -83,7 +83,7 @@ pub use entry_switches::EntryFlag;
 pub use file::read_text;
 pub use finding::{ConfigError, ConfigFinding, FindingKind, LineColumn};
 pub use fingerprint::fingerprint_as_written;
-pub use foreign::{json_with, json_without};
+pub use foreign::{json_with, json_with_written, json_without};
 pub use history::{
     ChangeAuthor, ChangeNote, ChangeOf, ChangeToUndo, ChangeWay, ChangedValue, GivenApprovals,
     History, HistoryEntry, Needs, NotedApprovals, TextMark, UndoTarget,

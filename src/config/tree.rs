@@ -136,6 +136,14 @@ pub(super) fn property(value: &ast::Value<'_>, key: &str) -> Option<usize> {
     properties.rposition(|property| property.name.as_str() == key)
 }
 
+/// The value under these keys, as it is written.
+pub(super) fn written<'a>(text: &'a str, keys: &[String]) -> Option<&'a str> {
+    let root = tree(text).ok()??;
+    let mut keys = keys.iter();
+    let at = keys.try_fold(&root, |at, key| value_at(at, &[property(at, key)?]))?;
+    text.get(range(at))
+}
+
 pub(super) fn container(value: &ast::Value<'_>) -> Container {
     let members = match value {
         ast::Value::Object(object) => object.properties.iter().map(range).collect(),
