@@ -193,12 +193,9 @@ impl Mistake<'_> {
         let (argument, value) = (self.argument()?, self.text(ContextKind::InvalidValue)?);
         if cause.is::<BadServerName>() {
             let is_text = value.contains("://") || value.contains(" -");
-            let is_text = is_text && self.line == "mcpproxy upstream add";
-            let step = if is_text {
-                AS_JSON
-            } else {
-                BadServerName::STEP
-            };
+            let as_json = self.line == "mcpproxy upstream add" && is_text;
+            let as_json = as_json.then_some(AS_JSON);
+            let step = as_json.unwrap_or(BadServerName::STEP);
             return Some(failure(cause.to_string(), step));
         }
         if cause.is::<UnknownClient>() {

@@ -35,11 +35,8 @@ pub(super) fn words_in_shell(text: &str) -> Option<(Vec<String>, Option<FileFaul
         } else {
             let found = operator(rest, place)?;
             let is_last = rest.trim_end() == found;
-            let step = if is_last {
-                without
-            } else {
-                "paste one command"
-            };
+            let step = is_last.then_some(without);
+            let step = step.unwrap_or("paste one command");
             (found.to_owned(), step, found.len())
         };
         let problem = format!("only a shell understands `{what}`");
