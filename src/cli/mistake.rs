@@ -255,7 +255,7 @@ where
 }
 
 /// Commands of other programs, with the command of this one that does the same.
-const OTHER_WORDS: [(&str, &str); 10] = [
+const OTHER_WORDS: [(&str, &str); 12] = [
     ("config show", "config get"),
     ("config unset", "config set KEY null"),
     ("upstream delete", "upstream remove"),
@@ -263,6 +263,8 @@ const OTHER_WORDS: [(&str, &str); 10] = [
     ("upstream get", "upstream show"),
     ("upstream info", "upstream show"),
     ("upstream review", "upstream inspect"),
+    ("upstream start", "upstream enable"),
+    ("upstream stop", "upstream disable"),
     ("disconnect", "connect CLIENT --undo"),
     ("servers", "upstream list"),
     ("clients", "connect"),
