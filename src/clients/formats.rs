@@ -83,7 +83,7 @@ mod tests {
         };
         check(FileFormat::Json, "{\n\"a\": ,\n}", 2);
         check(FileFormat::Toml, "a = 1\n[b\n", 2);
-        check(FileFormat::Yaml, "a: 1\nb: [x\nc: 2\n", 4);
+        check(FileFormat::Yaml, "a: 1\nb: [x\nc: 2\n", 3);
         check(FileFormat::Yaml, "a: 1\nb: \"x\nc: 2\n", 2);
     }
 }

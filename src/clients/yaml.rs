@@ -67,7 +67,8 @@ const NOT_YAML: &str = "it is not YAML from here on";
 fn document(text: &str) -> Result<Document, FileFault> {
     let document = Document::from_str(text).map_err(|error| match error {
         YamlError::Parse { line, .. } => match line {
-            Some(line) => FileFault::at(line, NOT_YAML),
+            // What ends too early has its mistake behind the last line.
+            Some(line) => FileFault::at(line.min(text.lines().count()), NOT_YAML),
             None => FileFault::new(NOT_YAML),
         },
         YamlError::InvalidOperation { .. } => {
