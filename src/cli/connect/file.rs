@@ -82,7 +82,7 @@ pub(super) fn say_hints(reaching: &Reaching, clients: &[Client], out: Output) {
 
 /// Says how these clients get a token, if one is required.
 pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Output) {
-    if reaching.needs_token && !clients.is_empty() {
+    if reaching.needs_token && clients.iter().any(|client| client.speaks_http()) {
         out.note(&format!(
             "clients need a token (`serverAuth`): `mcpproxy connect CLIENT --token` issues one, or set {TOKEN_VARIABLE}"
         ));
