@@ -166,7 +166,7 @@ fn unknown(code: ErrorCode, offered: &str, close: Option<&str>) -> Failure {
         ErrorCode::UnknownPrompt => ("Unknown prompt", "Look the name up in the list of prompts."),
         _ => (
             "Unknown tool",
-            "Find its name with retrieve_tools or tools/list.",
+            "Find its name with retrieve_tools, or list the tools.",
         ),
     };
     let hint = close.map_or_else(
