@@ -27,7 +27,28 @@ pub(super) async fn reword_failures(
         failure = failure.undone(outcome);
     }
     if !is_at_terminal {
-        failure = failure.without_commands();
+        failure = for_programs(failure);
     }
     FailureResponse(failure).into_response()
+}
+
+/// With a step in the words of its hint, which names requests.
+fn for_programs(failure: Failure) -> Failure {
+    failure.over_rest().without_commands()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_programs;
+    use crate::failure::{ErrorCode, Failure, NextStep, RestFailure};
+
+    #[test]
+    fn a_program_reads_one_step_in_hint_and_step() {
+        let failure = Failure::new(ErrorCode::NoLog, "no log", "Ask the user to read it.");
+        let step = NextStep::act("`mcpproxy x`").or_request("Read it on its host.");
+        let shown = RestFailure::of(for_programs(failure.with_step(step)));
+        let shown = serde_json::to_value(&shown).expect("JSON");
+        assert_eq!(shown["hint"], "Read it on its host.");
+        assert_eq!(shown["step"]["how"], shown["hint"]);
+    }
 }
