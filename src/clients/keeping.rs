@@ -14,7 +14,7 @@ use super::{
     secret_names::{own_name, value_of},
 };
 use crate::{
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     management::Files,
     text::{Secret, ServerName},
 };
@@ -30,7 +30,12 @@ pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String
     let entry = entries.into_iter().find(|(name, _)| name == server);
     let (_, entry) = entry.ok_or_else(|| {
         let error = format!("nothing was moved: no server named {server:?} is in the file");
-        Failure::new(ErrorCode::UnknownServer, error, "`mcpproxy upstream list`")
+        let failure = Failure::new(
+            ErrorCode::UnknownServer,
+            error,
+            "Name a server of the file.",
+        );
+        failure.with_step(NextStep::ShowServers).of_server(server)
     })?;
     let parts = place.split_once('.');
     let parts = parts.filter(|(list, _)| ["env", "headers"].contains(list));
@@ -216,5 +221,8 @@ mod tests {
         files.set_secret(&row.name, &other).expect("it is stored");
         let refused = to_keyring(&files, "x", "env.KEY").expect_err("another value");
         assert_eq!(refused.code, ErrorCode::SecretExists);
+        let nowhere = to_keyring(&files, "y", "env.KEY").expect_err("no such server");
+        let step = nowhere.over_rest().hint;
+        assert_eq!(step, "GET /api/v1/servers lists the servers.");
     }
 }
