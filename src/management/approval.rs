@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     catalog::ApprovalRequest,
-    config::{Change, OPERATOR, ServerEntry},
-    failure::{ErrorCode, Failure, Result},
+    config::{BrokenEntry, Change, OPERATOR, ServerEntry, Settings},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate,
     trust::approvals::{Approval, Which, export, now},
 };
@@ -65,7 +65,7 @@ impl<B: Backing> Management<B> {
         let view = self.view()?;
         // An entry that only lacks a secret or a variable can be approved.
         let Some(entry) = view.settings.readable_entry(name) else {
-            return Err(self.server_broken(name));
+            return Err(server_broken(&view.settings, name));
         };
         // A disabled server can be approved, too.
         let is_quarantined = gate::awaits_approval(entry);
@@ -130,12 +130,15 @@ impl<B: Backing> Management<B> {
             ledgers.map(|(name, pins)| (name.as_str(), &*pins.ledger)),
         ))
     }
+}
 
-    fn server_broken(&self, name: &str) -> Failure {
-        let error = format!("the entry of the server {name:?} cannot be used");
-        let hint = format!("Correct it in {}.", self.config_file().display());
-        Failure::new(ErrorCode::ServerMisconfigured, error, hint).of_server(name)
-    }
+fn server_broken(settings: &Settings, name: &str) -> Failure {
+    let broken = settings.broken_entry(name);
+    let reason = broken.map_or("its entry is gone", |broken| &*broken.reason);
+    let error = format!("the server {name:?} cannot be used: {reason}");
+    let failure = Failure::new(ErrorCode::ServerMisconfigured, error, "Correct its entry.");
+    let step = broken.map_or(NextStep::FIX, BrokenEntry::step);
+    failure.with_step(step).of_server(name)
 }
 
 /// Refuses an approval that names too much or too little: a quarantined server is approved as a whole, any other by named definitions.
