@@ -214,9 +214,13 @@ fn proper(key: &str, value: Value) -> Result<(&str, Value), BadPatch> {
         return Ok((proper_name(name), Value::Null));
     }
     let is_composed = ValueShape::of(name) != ValueShape::Single;
+    // Another text is no attempt at JSON.
+    let is_json = |text: &str| text.trim_start().starts_with(['{', '[', '"']);
     match (*name, value) {
         ("disabled", Value::Bool(disabled)) => Ok(("enabled", Value::Bool(!disabled))),
-        (name, text @ Value::String(_)) if is_composed => Ok((name, from_json_text(key, text)?)),
+        (name, Value::String(text)) if is_composed && is_json(&text) => {
+            Ok((name, from_json_text(key, Value::String(text))?))
+        }
         (name, value) => Ok((proper_name(name), value)),
     }
 }
@@ -235,13 +239,8 @@ fn unknown(key: &str) -> BadPatch {
 /// The JSON in a string; another value as it is.
 fn from_json_text(key: &str, value: Value) -> Result<Value, BadPatch> {
     match value {
-        Value::String(text) => read_unrepeated(text.as_bytes()).map_err(|error| {
-            let needed = match ValueShape::of(key) {
-                ValueShape::List => "a list such as [\"a\", \"b\"]",
-                _ => "JSON",
-            };
-            wrong(key, format_args!("must be {needed}: {error}"))
-        }),
+        Value::String(text) => read_unrepeated(text.as_bytes())
+            .map_err(|error| wrong(key, format_args!("must be JSON: {error}"))),
         value => Ok(value),
     }
 }
@@ -259,7 +258,7 @@ fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
             }
         }
         (ValueShape::Strings | ValueShape::Object, _) => Err(wrong(key, "must be an object")),
-        (ValueShape::List, _) => Err(wrong(key, "must be a list")),
+        (ValueShape::List, _) => Err(wrong(key, "must be a list such as [\"a\", \"b\"]")),
         (ValueShape::Single, value) if is_scalar(value) => Ok(()),
         (ValueShape::Single, _) => Err(wrong(
             key,

@@ -277,8 +277,9 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
         "`enabled_json` is unknown",
     );
     check(json!({ "env": [] }), "`env` must be an object");
-    check(json!({ "env": "text" }), "`env` must be JSON");
-    check(json!({ "args": "x" }), "`args` must be a list such as [");
+    check(json!({ "env": "text" }), "`env` must be an object");
+    check(json!({ "args": "text" }), "`args` must be a list such as [");
+    check(json!({ "args": "[text" }), "`args` must be JSON");
     check(
         json!({ "env_json": "\"{\\\"A\\\":1}\"" }),
         "`env` must be an object",
