@@ -18,7 +18,8 @@ const OF_VALUES: [(&str, &str); 4] = [
 ];
 
 /// The names of libraries for kinds of values, each with its plain name. A name with which a longer one begins stands after that one.
-const KINDS: [(&str, &str); 11] = [
+const KINDS: [(&str, &str); 12] = [
+    ("string or map", "a string"),
     ("string ", "the string "),
     ("a sequence", "a list"),
     ("sequence", "a list"),
@@ -185,6 +186,10 @@ mod tests {
                 "`foo` is unknown; use `a` or `b`",
             ),
             ("options: missing field `a`", "in `options`, `a` is missing"),
+            (
+                "calls: invalid type: sequence, expected string or map",
+                "`calls` must be a string, not a list",
+            ),
             ("a: b: c", "a: b: c"),
             (
                 "`since` is 1h or 24h, not \"3h\"",
