@@ -109,7 +109,7 @@ async fn server_logs_stream(
 fn daemon_log(api: &Api) -> Answer<PathBuf> {
     api.0.location.log_file.clone().ok_or_else(|| {
         let error = "the daemon has no log file: it logs to its stderr";
-        let hint = "To get one, start the daemon with `mcpproxy serve --log-file FILE`.";
+        let hint = "Read its stderr, or start it in the background or with --log-file FILE.";
         FailureResponse(Failure::new(ErrorCode::NoLog, error, hint))
     })
 }
