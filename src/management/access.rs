@@ -276,18 +276,20 @@ fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller
         return Ok(caller.in_profile(name));
     }
     let error = format!("no profile {name:?} is configured");
-    let failure = Failure::new(
-        ErrorCode::UnknownProfile,
-        error,
-        "Name a configured profile.",
-    );
+    let failure = Failure::new(ErrorCode::UnknownProfile, error, "Name a profile.");
+    Err(with_profiles(failure, name, settings))
+}
+
+/// With what helps where no profile has this name.
+pub(super) fn with_profiles(failure: Failure, name: &str, settings: &Settings) -> Failure {
     let known = settings.profiles.keys().map(AsRef::as_ref);
     let failure = failure.with_closest(names::closest(name, known));
-    Err(failure.with_step(if settings.profiles.is_empty() {
-        NextStep::act("add it to `profiles` in the configuration file: `mcpproxy config edit`")
+    failure.with_step(if settings.profiles.is_empty() {
+        let step = "add it to `profiles` in the configuration file: `mcpproxy config edit`";
+        NextStep::act(step).or_request("Add it to `profiles`: PATCH /api/v1/config.")
     } else {
         NextStep::ShowProfiles
-    }))
+    })
 }
 
 /// The first token that was issued to a subject.

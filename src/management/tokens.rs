@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, iter, net::SocketAddr, path::Path, time::System
 
 use super::{
     Backing, Management,
+    access::with_profiles,
     operator_hints::closest_server,
     token_letter::{ClientHost, letter},
     token_rows::{NewToken, NewlyIssued, TokenList, TokenRow, noted, row_of},
@@ -232,17 +233,9 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
     if let Some(profile) = &new.profile
         && !settings.profiles.contains_key(profile)
     {
-        let names: Vec<_> = settings.profiles.keys().map(String::as_str).collect();
         let why = format!("no profile {profile:?} is configured");
-        return Err(match names.as_slice() {
-            [] => wrong(why, "Add it to `profiles` in the configuration first.").at_terminal(
-                "add it to `profiles` in the configuration file first: `mcpproxy config edit`",
-            ),
-            names => wrong(
-                why,
-                &format!("Name a configured profile: {}.", names.join(", ")),
-            ),
-        });
+        let failure = wrong(why, "Name a profile.");
+        return Err(with_profiles(failure, profile, settings));
     }
     let servers = new.servers.filter(|servers| !servers.is_empty());
     let is_known = |name: &&String| {
