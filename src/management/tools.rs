@@ -7,7 +7,7 @@ use crate::{
     catalog::{ServerCatalog, Tool, without_values},
     config::{BrokenEntry, Settings},
     failure::{ErrorCode, Failure, NextStep, Result},
-    text::names,
+    text::names::{self, BUILT_IN_TOOLS},
     wire::Raw,
 };
 
@@ -191,7 +191,11 @@ fn unknown_tool(view: &OperatorView, name: &str) -> Failure {
     let whole = known.iter().find(is_called).map(String::as_str);
     let named = servers.filter_map(|known| Some((known, own_part(name, known.server.as_str())?)));
     let named = named.min_by_key(|(_, own)| own.len());
-    let error = format!("no tool {name:?} is known");
+    let error = if BUILT_IN_TOOLS.contains(&name) {
+        format!("{name} is a built-in tool, which only AI clients call")
+    } else {
+        format!("no tool {name:?} is known")
+    };
     let failure = Failure::new(ErrorCode::UnknownTool, error, "Name a known tool.");
     let failure = failure.with_step(NextStep::ShowTools);
     match named.filter(|_| whole.is_none()) {
