@@ -197,7 +197,11 @@ impl<B: Backing> Management<B> {
         }
         if let Some(edit) = patch.changes.iter().find(|edit| !edit.is_clear()) {
             let key = edit.path.shown();
-            let error = format!("nothing was changed: {key:?} needs `value` or `typed`, not both");
+            let has = match &edit.typed {
+                Some(_) => "has both `value` and `typed`",
+                None => "has neither `value` nor `typed`",
+            };
+            let error = format!("nothing was changed: {key:?} {has}");
             let hint = "Send one of them; null as `value` removes the key.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }
