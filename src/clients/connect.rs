@@ -324,7 +324,10 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
     let step = match error {
         ClientFileError::Fault(fault) => fault.step(&file.path),
         ClientFileError::NameTaken(_) => {
-            format!("choose another name: `mcpproxy connect {id} --name mcpproxy-daemon`")
+            let hint = "Choose another name: send `name` as mcpproxy-daemon.";
+            return left_alone(what, hint).at_terminal(format!(
+                "choose another name: `mcpproxy connect {id} --name mcpproxy-daemon`"
+            ));
         }
         ClientFileError::ByProcess => {
             "to limit it, write `--token TOKEN` after `stdio` in its arguments".to_owned()
