@@ -154,6 +154,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
                     "`mcpproxy upstream add NAME -- COMMAND` adds a server, `mcpproxy upstream patch NAME KEY=VALUE` changes one",
                     "Name one value, such as `mcpServers.NAME.command`.",
                 ),
+                EditError::BadName(_) => (BadServerName::STEP, BadServerName::STEP),
                 _ => (
                     "`mcpproxy config edit` opens the file",
                     "Correct that, then try again.",
