@@ -105,7 +105,7 @@ impl IssuedToken {
 
     /// Why it cannot be issued, if it cannot.
     fn fault(&self) -> Option<String> {
-        let of_name = check_subject(&self.name).map_err(|why| format!("{:?} {why}", self.name));
+        let of_name = check_subject(&self.name).map_err(|why| format!("the name {why}"));
         let of_subject = check_subject(&self.subject).map_err(|why| format!("the subject {why}"));
         let mut of_roles = self.roles.iter().map(|role| check_name(role));
         let of_roles = of_roles

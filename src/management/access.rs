@@ -246,7 +246,7 @@ fn imagined(
     for name in roles.iter().map(String::as_str).chain([subject]) {
         check_name(name).map_err(|why| {
             wrong(
-                format!("nothing was checked: the caller or role {name:?} {why}"),
+                format!("nothing was checked: a caller or role {why}"),
                 "Name a caller and roles as the access rules do.",
             )
         })?;
