@@ -8,6 +8,7 @@ use super::{About, Answer, Params, Routes, Verbs, ok, one_of, wrong};
 use crate::{
     access::Caller,
     catalog::Matching,
+    config::{ChangeAuthor, ChangeWay},
     failure::ErrorCode,
     gate::Variant,
     management::{Management, ShownTool, ToolList},
@@ -112,6 +113,7 @@ async fn list_or_search<V: Verbs>(
             Variant::Destructive
         },
         explained,
+        is_at_terminal: ChangeAuthor::of_this_task().way == ChangeWay::Terminal,
     };
     let (subject, profile) = (query.r#as.as_deref(), query.profile.as_deref());
     let management = verbs.management();

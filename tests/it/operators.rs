@@ -145,6 +145,19 @@ async fn a_call_by_key_is_the_operators() {
 }
 
 #[tokio::test]
+async fn a_search_names_commands_only_at_a_terminal() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
+    let (daemon, _client) = TestDaemon::before(&upstream, "echo").await;
+    let off = daemon.rest("POST", "/api/v1/servers/up/disable", "").await;
+    assert_eq!(off.status, 200);
+    let (key, path) = (kept_key(&daemon), "/api/v1/tools?q=echo&server=up");
+    let at_terminal = daemon.rest("GET", path, "").await.json();
+    has!(at_terminal["notice"], "mcpproxy upstream enable up");
+    let by_key = send(&daemon, "GET", path, &[("x-api-key", &*key)]).await;
+    has!(by_key.json()["notice"], "only they can enable it");
+}
+
+#[tokio::test]
 async fn a_link_logs_one_browser_in() {
     let daemon = daemon().await;
     let path = link(&daemon).await;

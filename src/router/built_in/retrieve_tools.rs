@@ -110,6 +110,7 @@ fn read(arguments: &Raw) -> Result<(Search, Detail), String> {
             .map(|server| server.trim().to_owned())
             .filter(|server| !server.is_empty()),
         explained: false,
+        is_at_terminal: false,
         up_to: match (reading, harmless) {
             (true, _) => Variant::Read,
             (false, true) => Variant::Write,

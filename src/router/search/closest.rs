@@ -87,6 +87,7 @@ impl ToolSearch {
             server: None,
             up_to: Variant::Destructive,
             explained: false,
+            is_at_terminal: false,
         };
         let found = effort
             .searches

@@ -46,6 +46,8 @@ pub struct Search {
     pub up_to: Variant,
     /// Whether the answer explains the rank of each tool.
     pub explained: bool,
+    /// Whether the operator is at a terminal, where notices name commands.
+    pub is_at_terminal: bool,
 }
 
 /// The outcome of a search.

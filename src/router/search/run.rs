@@ -104,7 +104,7 @@ impl SearchState<'_> {
         } else if !fits && found.held.is_empty() {
             let wanted = if named.is_empty() { &servers } else { &named };
             let searched = wanted.iter().filter(|server| !absent.has(server));
-            let barren = searched.map(|server| self.barren(server));
+            let barren = searched.map(|server| self.barren(server, search));
             if servers.is_empty() {
                 if absent.servers.is_empty() {
                     found.add_notice(notice::NO_SERVERS);
@@ -114,7 +114,7 @@ impl SearchState<'_> {
             } else {
                 found.add_notice(&notice::nothing(search, &query));
                 if let held @ 1.. = self.count_held(wanted) {
-                    found.add_notice(&notice::by_name(held, self.reader()));
+                    found.add_notice(&notice::by_name(held, self.reader(search)));
                 }
             }
             if let Some(calls) = self.rules().only_calls(self.caller) {
@@ -122,10 +122,10 @@ impl SearchState<'_> {
             }
         }
         if !found.held.is_empty() {
-            let held = notice::held_back(&found, self.reader());
+            let held = notice::held_back(&found, self.reader(search));
             found.add_notice(&held);
         }
-        for notice in absent.notices(self.reader()) {
+        for notice in absent.notices(self.reader(search)) {
             found.add_notice(&notice);
         }
         if query.was_cut {
@@ -139,10 +139,10 @@ impl SearchState<'_> {
     }
 
     /// Why nothing of a server can be found, whatever the words are.
-    fn barren(&self, server: &str) -> Option<String> {
+    fn barren(&self, server: &str, search: &Search) -> Option<String> {
         let lists = Target::method_alone(method::TOOLS_LIST);
         if let Err(failure) = self.rules().decide(self.caller, server, &lists) {
-            return Some(notice::unusable(&failure, self.reader()));
+            return Some(notice::unusable(&failure, self.reader(search)));
         }
         match self.snapshot.servers.get(server) {
             None => Some(format!("The tools of {server} are not known yet.")),
@@ -203,8 +203,8 @@ impl SearchState<'_> {
         listed
     }
 
-    fn reader(&self) -> NoticeReader {
-        if self.caller.subject() == OPERATOR {
+    fn reader(&self, search: &Search) -> NoticeReader {
+        if search.is_at_terminal && self.caller.subject() == OPERATOR {
             NoticeReader::Person
         } else {
             NoticeReader::Model
@@ -213,7 +213,7 @@ impl SearchState<'_> {
 
     /// Whether the caller may learn of a tool that is refused to it. What the rules deny it is hidden from it, unless it can change the rules.
     fn may_hear_of(&self, failure: &Failure) -> bool {
-        let can_change_rules = self.reader() == NoticeReader::Person;
+        let can_change_rules = self.caller.subject() == OPERATOR;
         is_held(failure) || can_change_rules && failure.code == ErrorCode::AccessDenied
     }
 
