@@ -7,9 +7,9 @@ use futures_util::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Json, Routes, Verbs, ok, wrong};
+use super::{About, Answer, Json, Routes, Verbs, failure_words::for_sender, ok, wrong};
 use crate::{
-    failure::{NextStep, Result},
+    failure::{RestFailure, Result},
     management::{Enabled, ServerChange},
 };
 
@@ -79,18 +79,8 @@ enum Outcome {
 struct Failed {
     /// The name of the server, as in the request.
     name: String,
-    /// What was not done, and why.
-    error: String,
-    /// The error code.
-    code: &'static str,
-    /// The next step.
-    hint: String,
-    /// The next step as data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<Box<NextStep>>,
-    /// The name that may have been meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closest: Option<Box<str>>,
+    #[serde(flatten)]
+    failure: RestFailure,
 }
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
@@ -149,15 +139,10 @@ fn shown(verb: ServerVerb, name: &str, outcome: Result<ServerChange>) -> Outcome
     match outcome {
         Ok(change) => Outcome::Done(Box::new(change)),
         Err(failure) => {
-            let failure = failure.over_rest();
             let failure = failure.undone(&format!("not {}", verb.past()));
             Outcome::Failed(Failed {
                 name: name.to_owned(),
-                code: failure.code.as_str(),
-                hint: failure.hint.for_people().to_owned(),
-                step: failure.step,
-                closest: failure.closest,
-                error: failure.error,
+                failure: RestFailure::of(for_sender(failure)),
             })
         }
     }

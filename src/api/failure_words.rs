@@ -7,18 +7,18 @@ use axum::{
 };
 
 use super::FailureResponse;
-use crate::{access::operators::OperatorPass, config::ChangeWay, failure::Failure};
+use crate::{
+    config::{ChangeAuthor, ChangeWay},
+    failure::Failure,
+};
 
-/// Rewords the failure in an answer for whoever sent the request. `undone` is what it begins with, where it does not say so itself. A
-/// request without a pass comes from a command line that has no daemon, so it counts as one from a terminal. The answer is built anew:
-/// failures have no headers of their own.
+/// Rewords the failure in an answer for whoever sent the request. `undone` is what it begins with, where it does not say so itself. The
+/// answer is built anew: failures have no headers of their own.
 pub(super) async fn reword_failures(
     State(undone): State<Option<&'static str>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let pass = request.extensions().get::<OperatorPass>();
-    let is_at_terminal = pass.is_none_or(|pass| pass.way() == ChangeWay::Terminal);
     let mut response = next.run(request).await;
     let Some(mut failure) = response.extensions_mut().remove::<Failure>() else {
         return response;
@@ -26,29 +26,40 @@ pub(super) async fn reword_failures(
     if let Some(outcome) = undone {
         failure = failure.undone(outcome);
     }
-    if !is_at_terminal {
-        failure = for_programs(failure);
-    }
-    FailureResponse(failure).into_response()
+    FailureResponse(for_sender(failure)).into_response()
 }
 
-/// With a step in the words of its hint, which names requests.
-fn for_programs(failure: Failure) -> Failure {
+/// For whoever sent the request of this task: only a terminal gets a step that is a command.
+pub(super) fn for_sender(failure: Failure) -> Failure {
+    if ChangeAuthor::of_this_task().way == ChangeWay::Terminal {
+        return failure;
+    }
     failure.over_rest().without_commands()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::for_programs;
-    use crate::failure::{ErrorCode, Failure, NextStep, RestFailure};
+    use super::for_sender;
+    use crate::{
+        config::{ChangeAuthor, ChangeWay},
+        failure::{ErrorCode, Failure, NextStep, RestFailure},
+    };
 
-    #[test]
-    fn a_program_reads_one_step_in_hint_and_step() {
+    #[tokio::test]
+    async fn a_program_reads_one_step_in_hint_and_step() {
         let failure = Failure::new(ErrorCode::NoLog, "no log", "Ask the user to read it.");
         let step = NextStep::act("`mcpproxy x`").or_request("Read it on its host.");
-        let shown = RestFailure::of(for_programs(failure.with_step(step)));
-        let shown = serde_json::to_value(&shown).expect("JSON");
-        assert_eq!(shown["hint"], "Read it on its host.");
-        assert_eq!(shown["step"]["how"], shown["hint"]);
+        let failure = failure.with_step(step);
+        for (way, expected) in [
+            (ChangeWay::Terminal, "`mcpproxy x`"),
+            (ChangeWay::Rest, "Read it on its host."),
+        ] {
+            let failure = failure.clone();
+            let worded = async move { RestFailure::of(for_sender(failure)) };
+            let worded = ChangeAuthor::operator(way).during(worded).await;
+            let shown = serde_json::to_value(&worded).expect("JSON");
+            assert_eq!(shown["hint"], "Read it on its host.");
+            assert_eq!(shown["step"]["how"], expected);
+        }
     }
 }

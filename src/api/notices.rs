@@ -12,10 +12,11 @@ use futures_util::stream;
 use http::{HeaderMap, header};
 use serde_json::json;
 
-use super::{Answer, Api, json_response};
+use super::{Answer, Api, failure_words::for_sender, json_response};
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientReceiver, ClientSender},
+    config::ChangeAuthor,
     failure::{RestFailure, Result, shown_failure},
     runtime::memory_budget::MemoryBudget,
     wire::{Raw, lines, method},
@@ -57,11 +58,13 @@ pub(super) async fn answer(
     };
     let answering = async move {
         call.await.unwrap_or_else(|failure| {
-            let failure = RestFailure::of(failure.undone(undone));
+            let failure = RestFailure::of(for_sender(failure.undone(undone)));
             shown_failure(&failure).bytes().clone()
         })
     };
-    Ok(respond(notices, answering))
+    // The answer is made after this task's end.
+    let sender = ChangeAuthor::of_this_task();
+    Ok(respond(notices, sender.during(answering)))
 }
 
 /// Params that ask a server for its progress.

@@ -64,7 +64,6 @@ impl AnswerDeadline {
 struct RefusalBody {
     error: String,
     code: Option<String>,
-    #[serde(alias = "name")]
     server: Option<String>,
     hint: Option<String>,
     closest: Option<Box<str>>,
