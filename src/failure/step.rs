@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::text::{names::as_argument, percent::encoded};
+use crate::text::{
+    names::{ServerName, as_argument},
+    percent::encoded,
+};
 
 /// The next step. It concerns the server of its row or failure, unless it has a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -285,6 +288,7 @@ impl NextStep {
 
     /// The step as a request of the REST API, if there is one.
     pub fn over_rest(&self, server: &str) -> Option<String> {
+        let is_misnamed = !server.is_empty() && ServerName::parse(server).is_err();
         let server = encoded(server);
         Some(match self {
             Self::ReadLog => format!("GET /api/v1/servers/{server}/logs shows its log."),
@@ -305,6 +309,9 @@ impl NextStep {
             }
             Self::CheckCall { .. } => {
                 format!("{CHECK}; GET /api/v1/servers/{server} shows its state")
+            }
+            Self::FixEntry { .. } if is_misnamed => {
+                format!("Add it under another name, then DELETE /api/v1/servers/{server}.")
             }
             Self::FixEntry { how, .. } => {
                 let how = how.as_deref().unwrap_or("correct its entry");
@@ -374,6 +381,19 @@ mod tests {
             let step = NextStep::fix_key(key, "correct it").at_terminal("demo");
             let typed = format!("correct it: `mcpproxy upstream patch demo {key}={value}`");
             assert_eq!(step, typed);
+        }
+    }
+
+    #[test]
+    fn an_entry_under_a_name_that_no_server_can_have_is_added_under_another() {
+        for (name, request) in [
+            ("a", "correct its entry: PATCH /api/v1/servers/a."),
+            (
+                "a b",
+                "Add it under another name, then DELETE /api/v1/servers/a%20b.",
+            ),
+        ] {
+            assert_eq!(NextStep::FIX.over_rest(name).as_deref(), Some(request));
         }
     }
 
