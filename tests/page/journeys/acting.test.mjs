@@ -133,6 +133,13 @@ test("a key that is unknown is renamed where that is said, and can be put back",
   await page.locator("main .note.warn").waitFor({ state: "detached" });
   await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
   await page.getByRole("button", { name: "Remove actvity_of" }).waitFor();
+  // No form can show an entry that is no object.
+  writeFileSync(file, before_.replace(/"mcpServers":\s*\{/, '$&"odd": 5, '));
+  await eventually("the entry to be read", async () => (await here.rest("GET", "/servers")).servers.some((one) => one.name === "odd"));
+  for (const [place, said] of [["/edit", /must be an object\. Correct it in .*\.json\./], ["", /cannot be used\.\s*Correct it in .*\.json\./]]) {
+    await go(`/ui/servers/odd${place}`);
+    await page.locator(".empty", { hasText: said }).waitFor();
+  }
   writeFileSync(file, before_);
   await eventually("the file to be read", async () => !(await here.rest("GET", "/status")).warnings.length);
   await close();

@@ -298,7 +298,7 @@ export function edit(name, frame) {
       const why = `The bundled demo server is not in ${file}, so there is nothing to edit.`;
       return [h("div.title", h("div", trail, h("h1", title))), empty(`${name} has no entry.`, why, go("Back", `/ui/servers/${part(name)}`))];
     }
-    if (broken) return [head, empty("The entry has a mistake, so the form cannot show it.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
+    if (broken) return [head, empty("The entry has a mistake, so the form cannot show it.", [capital(broken.last_error ?? ""), ". Correct it in ", h("code", said(file)), "."], go("Back", `/ui/servers/${part(name)}`))];
     const body = kept(element ??= made());
     return [head, body];
   }

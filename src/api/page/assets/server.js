@@ -14,7 +14,7 @@ import { globOf, offerTools } from "./tool_switch.js";
 import { trust } from "./trust.js";
 import { variables } from "./variables.js";
 import { knowVault } from "./vault.js";
-import { beginning, bytes, capital, count, number, said, some, span, spelt, took } from "./words.js";
+import { beginning, bytes, count, number, said, some, span, spelt, took } from "./words.js";
 
 /** Limit: tools that are named of those that are held. */
 const NAMED = 3;
@@ -212,7 +212,7 @@ export function server(name, frame, first) {
 
   function configuration(one) {
     const { entry } = details;
-    if (!entry) return section("Configuration", null, h("div.empty", h("b", "The entry cannot be used."), capital(one.next_step ?? "")));
+    if (!entry) return section("Configuration", null, h("div.empty", h("b", "The entry cannot be used."), "Correct it in ", h("code", said(live.status?.config_file ?? "the configuration file")), "."));
     const removing = asked === "remove"
       ? confirm(`Remove ${name}?`, `Deletes ${one.demo ? "" : "its entry, its login and "}its log. Agents can no longer use its ${count(one.tools ?? 0, "tool")}.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
       : one.demo === "command_line" ? null : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
