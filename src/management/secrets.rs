@@ -68,10 +68,8 @@ impl Files {
         let Some(store) = store.map_err(|error| undone(&error, "stored", name))? else {
             let error = format!("nothing was stored: a secret {name:?} already exists");
             let hint = "Choose another name, or leave out \"new\" to replace it.";
-            let failure = Failure::new(ErrorCode::SecretExists, error, hint);
-            return Err(
-                failure.at_terminal(format!("{hint} `mcpproxy secret list` shows its users."))
-            );
+            let step = NextStep::act("`mcpproxy secret list` shows its users").or_request(hint);
+            return Err(Failure::new(ErrorCode::SecretExists, error, hint).with_step(step));
         };
         Ok(self.secret_row(name, Some(keyring.place(store))))
     }
@@ -82,7 +80,7 @@ impl Files {
         let keyring = self.keyring()?;
         let removed = keyring.remove(name);
         if !removed.map_err(|error| undone(&error, "removed", name))? {
-            let error = format!("nothing was removed: there is no secret {name:?}");
+            let error = format!("nothing was removed: no secret {name:?} is stored");
             let failure = Failure::new(ErrorCode::UnknownSecret, error, "Name an existing secret.");
             return Err(failure.with_step(NextStep::ShowSecrets));
         }
