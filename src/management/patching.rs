@@ -364,13 +364,11 @@ fn incorrect(name: &str, error: String, step: NextStep) -> Failure {
 
 /// Refuses a patch of an agent: the keys that only a person may change, and the other mistakes.
 fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
-    let kept = keys.iter().enumerate().map(|(at, (key, why))| match at {
-        0 => format!("`{key}` of the server {name:?} was not changed: {why}"),
-        _ => format!("nor was `{key}`: {why}"),
-    });
-    let sentences: Vec<String> = kept.chain(more.iter().cloned()).collect();
-    let error = sentences.join("; ");
-    let hint = "Nothing was changed. Ask the user to do it, or leave that key out.";
+    let kept = keys.iter().map(|(key, why)| format!("`{key}`: {why}"));
+    let reasons: Vec<String> = kept.chain(more.iter().cloned()).collect();
+    let reasons = reasons.join("; ");
+    let error = format!("nothing was changed: the entry of {name:?}: {reasons}");
+    let hint = "Ask the user to do it, or leave that key out.";
     Failure::agents_only(ErrorCode::AccessDenied, error, hint).of_server(name)
 }
 
