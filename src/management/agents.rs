@@ -88,19 +88,21 @@ impl Management {
 impl AgentRequest<'_> {
     /// Refuses what the configuration does not allow agents, or the caller's token not this caller.
     pub fn check(&self, verb: AgentVerb) -> Result {
-        if verb == AgentVerb::Change && !gate::may_manage(self.caller, self.now.settings()) {
-            let error = "access denied: this client's token may not change servers";
-            let hint = "Nothing was changed. Ask the user to make this change.";
-            return Err(Failure::agents_only(ErrorCode::AccessDenied, error, hint));
-        }
-        let error = match (self.now.settings().management, verb) {
+        let settings = self.now.settings();
+        let hint = match verb {
+            AgentVerb::Change => "Nothing was changed. Ask the user to make this change.",
+            AgentVerb::Look => "Ask the user about servers.",
+        };
+        let error = match (settings.management, verb) {
+            (_, AgentVerb::Change) if !gate::may_manage(self.caller, settings) => {
+                "access denied: this client's token may not change servers"
+            }
             (AgentManagement::Full, _) | (AgentManagement::Read, AgentVerb::Look) => return Ok(()),
             (AgentManagement::Read, AgentVerb::Change) => {
                 "agents may only list servers and read their logs here"
             }
             (AgentManagement::Off, _) => "agents may not manage servers here",
         };
-        let hint = "Nothing was changed. Ask the user about servers.";
         Err(Failure::agents_only(ErrorCode::AccessDenied, error, hint))
     }
 
