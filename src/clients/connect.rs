@@ -183,7 +183,9 @@ pub fn connect(
         let refused = ours.and_then(|ours| why_refused(asked.client, ours, &reaching.settings));
         if let Some((why, step)) = refused {
             let name = asked.client.name();
-            return Err(left_alone(format!("{name} was not changed: {why}"), step));
+            let hint = "Send another `endpoint`, or let POST …/token give the client a token.";
+            let failure = left_alone(format!("{name} was not changed: {why}"), hint);
+            return Err(failure.at_terminal(step));
         }
         let outcome = ConnectOutcome::AlreadyConnected;
         return Ok(done(places, asked, change, outcome));

@@ -54,7 +54,7 @@ pub fn check_endpoint(
     let meant = names::closest(name, known.iter().copied());
     let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
     let step = match (kind, known.is_empty()) {
-        ("server", true) => "no server is configured; `mcpproxy upstream add` adds one".to_owned(),
+        ("server", true) => "add a server".to_owned(),
         (_, true) => "add it to `profiles` in the configuration file".to_owned(),
         (_, false) => format!("name a configured {kind}: {}", known.join(", ")),
     };
