@@ -1,6 +1,6 @@
 //! `/api/v1/servers/NAME/logs` and `/api/v1/logs`: the stderr of servers and the log of the daemon, their last lines or as a stream.
 
-use std::{io, path::PathBuf};
+use std::path::PathBuf;
 
 use axum::extract::{Path as PathPart, State};
 use bytes::Bytes;
@@ -14,9 +14,8 @@ use super::{
     sse::{self, StreamNews, event},
 };
 use crate::{
-    failure::{ErrorCode, Failure},
-    management::{FollowedLog, LogLines, Management},
-    storage::in_words,
+    failure::{ErrorCode, Failure, RestFailure},
+    management::{FollowedLog, LogLines, Management, unreadable_log},
 };
 
 /// The part of a log to show.
@@ -119,8 +118,9 @@ async fn daemon_logs(
     Params(LogsQuery { lines }): Params<LogsQuery>,
 ) -> Answer {
     let file = daemon_log(&api)?;
-    let read = blocking(move || LogLines::of(file, lines)).await?;
-    ok(&read.map_err(|error| unreadable(&error))?)
+    let own = file.clone();
+    let read = blocking(move || LogLines::of(own, lines)).await?;
+    ok(&read.map_err(|error| unreadable_log(&file, &error))?)
 }
 
 async fn daemon_logs_stream(
@@ -130,28 +130,22 @@ async fn daemon_logs_stream(
     followed(daemon_log(&api)?, lines, None).await
 }
 
-fn unreadable(error: &io::Error) -> FailureResponse {
-    let error = format!("the log cannot be read: {}", in_words(error));
-    FailureResponse(Failure::new(
-        ErrorCode::Internal,
-        error,
-        "Let your user read the file.",
-    ))
-}
-
 /// A log that is followed, for as long as its server is configured.
 struct LogNews {
     /// Absent while it is read.
     log: Option<FollowedLog>,
+    file: PathBuf,
     of: Option<(Management, String)>,
     is_over: bool,
 }
 
 async fn followed(file: PathBuf, lines: usize, of: Option<(Management, String)>) -> Answer {
-    let opened = blocking(move || FollowedLog::open(&file, lines)).await?;
-    let (log, last) = opened.map_err(|error| unreadable(&error))?;
+    let followed = file.clone();
+    let opened = blocking(move || FollowedLog::open(&followed, lines)).await?;
+    let (log, last) = opened.map_err(|error| unreadable_log(&file, &error))?;
     let news = LogNews {
         log: Some(log),
+        file,
         of,
         is_over: false,
     };
@@ -189,7 +183,8 @@ impl StreamNews for LogNews {
             }
             Err(error) => {
                 self.is_over = true;
-                Some(event("failed", &unreadable(&error).0))
+                let failure = unreadable_log(&self.file, &error);
+                Some(event("failed", &RestFailure::of(failure)))
             }
         }
     }

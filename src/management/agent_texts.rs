@@ -28,6 +28,7 @@ fn hint(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::ServerDisabled => "Enable it, if the user wants that.",
         ErrorCode::ServerQuarantined => "Tell the user that it awaits their review.",
         ErrorCode::ServerMisconfigured => "Tell the user that its entry cannot be used.",
+        ErrorCode::Internal => "Tell the user.",
         _ => return None,
     })
 }

@@ -10,7 +10,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::storage::set_aside;
+use crate::{
+    failure::{ErrorCode, Failure},
+    storage::{disk_step, in_words, set_aside},
+};
 
 /// The last lines of a log.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
@@ -25,6 +28,12 @@ pub struct LogLines {
     /// The next step in the words of a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
+}
+
+/// The failure of reading a log.
+pub fn unreadable_log(file: &Path, error: &io::Error) -> Failure {
+    let what = format!("the log cannot be read: {}", in_words(error));
+    Failure::new(ErrorCode::Internal, what, disk_step(file, error))
 }
 
 impl LogLines {
@@ -214,6 +223,16 @@ mod tests {
         assert_eq!(read(9).len(), 5);
         let before = last_lines_before(&file, 2, 7).expect("readable");
         assert_eq!(before, ["three", ""]);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_named_with_what_helps() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = last_lines(folder.path(), 1).expect_err("it is no file");
+        let failure = unreadable_log(folder.path(), &error);
+        assert_eq!(failure.error, "the log cannot be read: it is a folder");
+        let step = format!("Move {} away.", folder.path().display());
+        assert_eq!(failure.hint, step);
     }
 
     #[test]

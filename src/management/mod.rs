@@ -62,7 +62,7 @@ pub use self::{
     inspection::{InspectedThing, Inspection},
     left_out::{LEFT_OUT_STEP, LeftOut},
     login::{LoginProgress, LoginStarted},
-    logs::{FollowedLog, LogLines},
+    logs::{FollowedLog, LogLines, unreadable_log},
     over_daemon::OverDaemon,
     over_files::{Exposure, OverFiles, WrittenConfig},
     parameters::ShownParameter,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Backing, Management, OperatorView, ServerRow,
     entry_review::ShownIn,
-    logs::{LogLines, last_lines},
+    logs::{LogLines, last_lines, unreadable_log},
     patching::{plan_patch, read_patch},
     writing::blocking,
 };
@@ -20,7 +20,6 @@ use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::Standing,
     process,
-    storage::in_words,
     text::names::ServerName,
 };
 
@@ -167,11 +166,8 @@ impl<B: Backing> Management<B> {
                 _ => Err(none),
             }
         })?;
-        let written = last_lines(&file, n).map_err(|error| {
-            let error = format!("failed to read the log of {name}: {}", in_words(&error));
-            let hint = "Let your user read the file.";
-            Failure::new(ErrorCode::Internal, error, hint).of_server(name)
-        })?;
+        let written = last_lines(&file, n);
+        let written = written.map_err(|error| unreadable_log(&file, &error).of_server(name))?;
         let recent = self.0.recent_log(name, n);
         // Lines on their way to the disk, or that a full one did not take, are in memory only.
         let is_ahead = recent.len() >= n || recent.len() > written.len();
