@@ -107,18 +107,15 @@ async fn figures(State(api): State<Api>, Params(query): Params<FigureQuery>) -> 
     let since = query.since.as_deref();
     let period = one_of("since", "1h or 24h", since, FigurePeriod::parse)?;
     let period = period.unwrap_or(FigurePeriod::Hour);
-    let wanted = match (query.server, query.tool) {
-        (None, Some(tool)) => {
-            let (server, tool) = tool
-                .split_once(':')
-                .ok_or_else(|| wrong("`tool` must be `server:tool` if no `server` is given"))?;
-            WantedFigures {
-                server: Some(server.to_owned()),
-                tool: Some(tool.to_owned()),
-            }
-        }
-        (server, tool) => WantedFigures { server, tool },
-    };
+    let (mut server, mut tool) = (query.server, query.tool);
+    if let (None, Some(whole)) = (&server, &tool) {
+        let parts = whole.split_once(':');
+        let parts = parts.map(|(server, own)| (server.to_owned(), own.to_owned()));
+        let why = "`tool` must be `server:tool` if no `server` is given";
+        let (of, own) = parts.ok_or_else(|| wrong(why))?;
+        (server, tool) = (Some(of), Some(own));
+    }
+    let wanted = WantedFigures { server, tool };
     ok(&api.0.management.call_figures(period, wanted).await)
 }
 

@@ -24,13 +24,8 @@ struct Parts {
 /// A parameter that a request may have.
 pub(super) struct Parameter {
     name: String,
-    /// The numbers that it may be; absent for texts.
-    range: Option<WholeNumbers>,
-}
-
-struct WholeNumbers {
-    least: u64,
-    most: Option<u64>,
+    /// The least and, where there is one, the largest number that it may be; absent for texts.
+    range: Option<(u64, Option<u64>)>,
 }
 
 impl RequestRules {
@@ -45,18 +40,15 @@ impl RequestRules {
 impl Parameter {
     /// By the JSON Schema of its value.
     pub(super) fn of_schema(name: &str, schema: &Value) -> Self {
-        let range = schema["minimum"].as_u64().map(|least| WholeNumbers {
-            least,
-            most: schema["maximum"].as_u64(),
-        });
+        let (least, most) = (schema["minimum"].as_u64(), schema["maximum"].as_u64());
         Self {
             name: name.to_owned(),
-            range,
+            range: least.map(|least| (least, most)),
         }
     }
 
     fn check(&self, value: &str) -> Result<(), String> {
-        let Some(WholeNumbers { least, most }) = self.range else {
+        let Some((least, most)) = self.range else {
             return Ok(());
         };
         let is_in = |number: u64| number >= least && most.is_none_or(|most| number <= most);

@@ -195,13 +195,13 @@ impl<B: Backing> Management<B> {
             let hint = "GET /api/v1/openapi.json describes this request.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }
-        if let Some(edit) = patch.changes.iter().find(|edit| !edit.is_clear()) {
-            let key = edit.path.shown();
-            let has = match &edit.typed {
-                Some(_) => "has both `value` and `typed`",
-                None => "has neither `value` nor `typed`",
+        for edit in &patch.changes {
+            let has = match (&edit.value, &edit.typed) {
+                (None, None) => "has neither `value` nor `typed`",
+                (Some(value), Some(_)) if !value.is_null() => "has both `value` and `typed`",
+                _ => continue,
             };
-            let error = format!("nothing was changed: {key:?} {has}");
+            let error = format!("nothing was changed: {:?} {has}", edit.path.shown());
             let hint = "Send one of them; null as `value` removes the key.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }
@@ -362,16 +362,6 @@ impl ConfigPatch {
             },
         };
         self.changes.iter().map(edit).collect()
-    }
-}
-
-impl ConfigEdit {
-    /// Whether it has one new value.
-    fn is_clear(&self) -> bool {
-        match (&self.value, &self.typed) {
-            (None, typed) => typed.is_some(),
-            (Some(value), typed) => typed.is_none() || value.is_null(),
-        }
     }
 }
 
