@@ -261,7 +261,10 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         H: Handler<T, S>,
         T: 'static,
     {
-        let rules = RequestRules::new(about.parameters(), about.body.is_some());
+        let rules = RequestRules {
+            parameters: about.parameters().into(),
+            takes_body: about.body.is_some(),
+        };
         let served = on(filter, handler)
             .route_layer(from_fn_with_state(rules, refuse_undescribed))
             .route_layer(from_fn_with_state(about.undone, reword_failures));

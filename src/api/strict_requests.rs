@@ -14,11 +14,9 @@ use super::{Answer, MAX_BODY, wrong};
 
 /// The parameters that requests of a route may have, and whether they may have a body. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct RequestRules(Arc<Parts>);
-
-struct Parts {
-    parameters: Vec<Parameter>,
-    takes_body: bool,
+pub(super) struct RequestRules {
+    pub(super) parameters: Arc<[Parameter]>,
+    pub(super) takes_body: bool,
 }
 
 /// A parameter that a request may have.
@@ -26,15 +24,6 @@ pub(super) struct Parameter {
     name: String,
     /// The least and, where there is one, the largest number that it may be; absent for texts.
     range: Option<(u64, Option<u64>)>,
-}
-
-impl RequestRules {
-    pub(super) fn new(parameters: Vec<Parameter>, takes_body: bool) -> Self {
-        Self(Arc::new(Parts {
-            parameters,
-            takes_body,
-        }))
-    }
 }
 
 impl Parameter {
@@ -68,7 +57,7 @@ impl Parameter {
 
 /// Passes a request on that keeps the rules of its route.
 pub(super) async fn refuse_undescribed(
-    State(RequestRules(rules)): State<RequestRules>,
+    State(rules): State<RequestRules>,
     request: Request,
     next: Next,
 ) -> Answer {

@@ -147,7 +147,10 @@ impl TextChange for ShownChange {
             Wanted::Patch(patch) => {
                 let seen = patch.seen.as_ref();
                 if seen.is_some_and(|seen| seen != TextMark::of(text).as_str()) {
-                    return Err(EditError::Refused(Box::new(changed_meanwhile())));
+                    let error = "nothing was changed: `seen` does not match the configuration, which may have changed since";
+                    let hint = "Preview the change again with `dry_run`, and send the `seen` of that answer.";
+                    let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+                    return Err(EditError::Refused(Box::new(failure)));
                 }
                 with_edits(before, &patch.edits(text), surroundings)
             }
@@ -372,10 +375,4 @@ impl EditPath {
             Self::Keys(keys) => keys.join("."),
         }
     }
-}
-
-fn changed_meanwhile() -> Failure {
-    let error = "nothing was changed: `seen` does not match the configuration, which may have changed since";
-    let hint = "Preview the change again with `dry_run`, and send the `seen` of that answer.";
-    Failure::new(ErrorCode::InvalidArguments, error, hint)
 }
