@@ -19,9 +19,10 @@ struct Unrepeated(Value);
 
 /// Reads a value. The error names a key that appears twice.
 pub(super) fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
-    let read: Result<Unrepeated, _> = serde_json::from_slice(text);
+    let text = str::from_utf8(text).map_err(|_| "it is not valid UTF-8".to_owned())?;
+    let read: Result<Unrepeated, _> = serde_json::from_str(text);
     read.map(|read| read.0)
-        .map_err(|error| json_mistake(&String::from_utf8_lossy(text), &error))
+        .map_err(|error| json_mistake(text, &error))
 }
 
 /// A mistake in JSON with its place, worded like mistakes in the configuration file.
@@ -153,5 +154,7 @@ mod tests {
         let deep = "[".repeat(10_000);
         assert!(read_unrepeated(deep.as_bytes()).is_err());
         assert!(read_unrepeated_object(b"[]").is_err());
+        let unreadable = read_unrepeated(b"\"\xff\"").expect_err("no text");
+        assert_eq!(unreadable, "it is not valid UTF-8");
     }
 }
