@@ -105,9 +105,14 @@ impl OperatorView {
             (ErrorCode::ServerQuarantined, lock) => {
                 let command = lock.map_or_else(|| self.approve(server), |lock| lift(server, lock));
                 let server = encoded(server);
-                let request = format!(
-                    "GET /api/v1/servers/{server}/inspect shows it, then POST /api/v1/servers/{server}/approve."
-                );
+                let then = match lock {
+                    Some(_) => {
+                        format!("PATCH /api/v1/servers/{server} sets `quarantined` to false")
+                    }
+                    None => format!("POST /api/v1/servers/{server}/approve"),
+                };
+                let request =
+                    format!("GET /api/v1/servers/{server}/inspect shows it, then {then}.");
                 Some(NextStep::act(command).or_request(request))
             }
             (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => Some(NextStep::Review),
