@@ -319,11 +319,9 @@ fn ok(value: &impl Serialize) -> Answer {
 }
 
 fn wrong(why: impl std::fmt::Display) -> FailureResponse {
-    FailureResponse(Failure::new(
-        ErrorCode::InvalidArguments,
-        format!("nothing was done: {}", in_plain_words(&why.to_string())),
-        "GET /api/v1/openapi.json describes this request.",
-    ))
+    let error = format!("nothing was done: {}", in_plain_words(&why.to_string()));
+    let hint = "GET /api/v1/openapi.json describes this request.";
+    FailureResponse(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }
 
 /// The value of a parameter that is one of a few words; absent where the parameter is.

@@ -30,11 +30,7 @@ pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String
     let entry = entries.into_iter().find(|(name, _)| name == server);
     let (_, entry) = entry.ok_or_else(|| {
         let error = format!("nothing was moved: no server named {server:?} is in the file");
-        let failure = Failure::new(
-            ErrorCode::UnknownServer,
-            error,
-            "Name a server of the file.",
-        );
+        let failure = Failure::new(ErrorCode::UnknownServer, error, "Name a server.");
         failure.with_step(NextStep::ShowServers).of_server(server)
     })?;
     let parts = place.split_once('.');

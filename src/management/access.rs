@@ -218,8 +218,8 @@ impl AccessQuestion {
         }
         let error =
             format!("mcpproxy has no built-in tool {name:?}; write a server's tool as SERVER:TOOL");
-        let code = ErrorCode::UnknownTool;
-        Some(Failure::new(code, error, "Correct the name."))
+        let hint = "Correct the name.";
+        Some(Failure::new(ErrorCode::UnknownTool, error, hint))
     }
 
     fn asked(&self) -> Asked<'_> {

@@ -149,8 +149,8 @@ fn check(name: &str) -> Result {
         return Ok(());
     }
     let error = format!("nothing was done: {name:?} cannot be the name of a secret");
-    let code = ErrorCode::InvalidArguments;
-    Err(Failure::new(code, error, SECRET_NAMES))
+    let failure = Failure::new(ErrorCode::InvalidArguments, error, SECRET_NAMES);
+    Err(failure)
 }
 
 fn undone(error: &KeyringError, done: &str, name: &str) -> Failure {
