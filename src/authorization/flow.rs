@@ -8,7 +8,7 @@ use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource,
     AuthorizationRequest, AuthorizationSession,
 };
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
 use super::{
     LoginError,
@@ -17,11 +17,11 @@ use super::{
     callback_listener::CallbackListener,
     login_file::{ClientRegistration, Grant, with_tokens},
     login_state::{LoginState, no_token},
-    oauth_http::{OAuthHttp, pair},
+    oauth_http::{OAuthHttp, OAuthRefusal, pair},
     redirect::Redirect,
     terms::is_safe,
 };
-use crate::text::secret::Secret;
+use crate::{failure::NextStep, text::secret::Secret};
 
 /// How we present ourselves where we register.
 const CLIENT_NAME: &str = "mcpproxy";
@@ -65,7 +65,13 @@ impl LoginState {
         let listener = redirect
             .listen(known.map(|client| client.redirect_uri.as_str()))
             .await
-            .map_err(LoginError::Failed)?;
+            .map_err(|why| match terms.oauth.redirect_uri {
+                Some(_) => {
+                    let how = "free that port, or change `oauth.redirect_uri`";
+                    LoginError::Misconfigured(why, NextStep::fix_key("oauth.redirect_uri", how))
+                }
+                None => LoginError::Failed(why),
+            })?;
         let redirect_uri = redirect.address(listener.as_ref());
         let known = known.filter(|client| client.redirect_uri == redirect_uri);
         let client = match self.configured_client(&found.metadata).or(known.cloned()) {
@@ -88,9 +94,9 @@ impl LoginState {
             url = with_parameter(&url, name, value.reveal());
         }
         if let Some(why) = unfit_for_browser(&url) {
-            let why =
-                format!("its authorization server sends the browser to an address that {why}");
-            return Err(LoginError::Failed(why));
+            let place = &found.metadata.authorization_endpoint;
+            let why = format!("its authorization server sends the browser to {place}, which {why}");
+            return Err(LoginError::BadAnswer(self.error(&why).to_string()));
         }
         Ok(PreparedLogin {
             session,
@@ -132,17 +138,11 @@ impl LoginState {
             );
             return Err(LoginError::Failed(with_left_out(why, &http)));
         };
-        let found = found.map_err(|error| match http.outage() {
-            Some(outage) => LoginError::Unreachable(self.error(&outage).to_string()),
-            None => match self.failed(&error, &[]) {
-                LoginError::Failed(why) => LoginError::Failed(with_left_out(why, &http)),
-                other => other,
-            },
-        })?;
         if http.names_no_server() {
             let why = "it requires a login but names no authorization server (`authorization_servers` is empty)";
             return Err(LoginError::NoPlace(why.to_owned()));
         }
+        let found = found.map_err(|error| self.not_found(&error, &http))?;
         let is_guessed = found.source == AuthorizationMetadataSource::LegacyEndpointFallback;
         if !is_guessed {
             self.check_pkce(&found.metadata)?;
@@ -159,6 +159,31 @@ impl LoginState {
             scopes,
             is_guessed,
         })
+    }
+
+    /// Why the search came to nothing.
+    fn not_found(&self, error: &AuthError, http: &OAuthHttp) -> LoginError {
+        if let Some(outage) = http.outage() {
+            return LoginError::Unreachable(self.error(&outage).to_string());
+        }
+        let named = http
+            .named()
+            .filter(|_| matches!(error, AuthError::MetadataError(_)));
+        let Some((servers, Some(resource))) = named else {
+            return self.failed(error, &[]);
+        };
+        if !is_part_of(&self.terms.url, &resource) {
+            let why = format!("its login is for {resource}, which is not the `url` of its entry");
+            let how = "give its entry that URL, if it is the server's";
+            let why = self.error(&why).to_string();
+            return LoginError::Misconfigured(why, NextStep::fix_key("url", how));
+        }
+        let why = format!("no usable metadata from its authorization server {servers}");
+        let why = match http.fault() {
+            Some(fault) => format!("{why}: it {fault}"),
+            None => why,
+        };
+        LoginError::NoPlace(self.error(&with_left_out(why, http)).to_string())
     }
 
     /// Refuses an authorization server that does not declare that it binds a code to its client (Model Context Protocol, Authorization,
@@ -203,11 +228,16 @@ impl LoginState {
             .await;
         let found = &*found;
         let registered = registered.map_err(|error| {
-            let refused = match &error {
-                AuthError::RegistrationFailed(why) => self.error(why),
-                error => self.failed(error, &[]),
+            let why = match &error {
+                AuthError::RegistrationFailed(_) => not_registered(found),
+                error => self.failed(error, &[]).to_string(),
             };
-            not_registered(found, &refused)
+            let why = self.error(&why).to_string();
+            if found.is_guessed {
+                LoginError::NoPlace(why)
+            } else {
+                LoginError::NotRegistered(why)
+            }
         })?;
         let client = ClientRegistration {
             issuer: found.issuer.clone(),
@@ -265,12 +295,8 @@ impl LoginState {
         callback: Callback,
     ) -> Result<Grant, LoginError> {
         if let Some(code) = callback.error {
-            let description = callback.error_description.unwrap_or_default();
-            let why = match &*description {
-                "" => format!("the authorization server refused the login: {code}"),
-                words => format!("the authorization server refused the login: {words} ({code})"),
-            };
-            return Err(self.error(&why));
+            let description = callback.error_description;
+            return Err(self.refused(&OAuthRefusal { code, description }, &[]));
         }
         let code = callback
             .code
@@ -289,21 +315,21 @@ impl LoginState {
         let token = match exchanged {
             Ok(token) => token,
             Err(error) => {
-                let refusal = prepared.http.refusal();
-                let is_refused = refusal.is_some();
-                if refusal.is_some_and(|refusal| refusal.code() == "invalid_client") {
-                    self.keep(|kept| kept.forget_client(&grant.issuer));
-                }
                 // A new registration may not have been kept.
                 let secret = grant.client_secret.as_ref().map_or("", Secret::reveal);
                 let secrets: [&str; 2] = [&code, secret];
-                return Err(match &error {
-                    AuthError::TokenExchangeFailed(why) => {
-                        let fault = prepared.http.fault();
-                        let why = not_exchanged(why, is_refused, fault.as_deref());
+                return Err(match (prepared.http.refusal(), &error) {
+                    (Some(refusal), _) => {
+                        if refusal.code == "invalid_client" {
+                            self.keep(|kept| kept.forget_client(&grant.issuer));
+                        }
+                        self.refused(&refusal, &secrets)
+                    }
+                    (None, AuthError::TokenExchangeFailed(why)) => {
+                        let why = not_exchanged(why, prepared.http.fault().as_deref());
                         self.error_without(&secrets, &why)
                     }
-                    error => self.failed(error, &secrets),
+                    (None, error) => self.failed(error, &secrets),
                 });
             }
         };
@@ -311,13 +337,27 @@ impl LoginState {
         let token = serde_json::to_value(&token).unwrap_or_default();
         with_tokens(grant, &token, now()).ok_or_else(no_token)
     }
+
+    /// The failure of a login that an authorization server refused. What the entry names is corrected there.
+    fn refused(&self, refusal: &OAuthRefusal, secrets: &[&str]) -> LoginError {
+        let why = format!("the authorization server refused the login: {refusal}");
+        let why = self.error_without(secrets, &why);
+        let oauth = &self.terms.oauth;
+        let step = if refusal.is_client_unknown() && oauth.client_id.is_some() {
+            let how = "correct `oauth.client_id`, and `oauth.client_secret` if the client has one";
+            NextStep::fix_key("oauth.client_id", how)
+        } else if refusal.code == "invalid_scope" && !oauth.scopes.is_empty() {
+            NextStep::fix("correct `oauth.scopes` in its entry")
+        } else {
+            return why;
+        };
+        LoginError::Misconfigured(why.to_string(), step)
+    }
 }
 
 /// Why an authorization server gave nothing for a code. No colon stands behind a word like "token": what follows would be masked.
-fn not_exchanged(why: &str, is_refused: bool, fault: Option<&str>) -> String {
-    let why = why.rsplit("error response: ").next().unwrap_or(why);
+fn not_exchanged(why: &str, fault: Option<&str>) -> String {
     match fault {
-        _ if is_refused => format!("the authorization server refused the login: {why}"),
         Some(fault) => format!("the authorization server {fault}"),
         None => format!("the authorization server sent an unusable answer: {why}"),
     }
@@ -343,18 +383,38 @@ fn issuer(metadata: &AuthorizationMetadata) -> String {
 }
 
 /// Why we could not register with an authorization server.
-fn not_registered(found: &Discovered, error: &LoginError) -> LoginError {
-    if found.is_guessed {
-        let what = "it names no authorization server, and none is at the usual addresses; it may need a key in `headers`";
-        return LoginError::NoPlace(what.to_owned());
-    }
+fn not_registered(found: &Discovered) -> String {
     let issuer = &found.issuer;
-    let may_register = found.metadata.registration_endpoint.is_some();
-    LoginError::NotRegistered(if may_register {
-        format!("the authorization server {issuer} refused to register mcpproxy: {error}")
-    } else {
-        format!("the authorization server {issuer} does not let clients register themselves")
-    })
+    if found.is_guessed {
+        return "it names no authorization server, and none is at the usual addresses; it may need a key in `headers`".to_owned();
+    }
+    if found.metadata.registration_endpoint.is_none() {
+        return format!(
+            "the authorization server {issuer} does not let clients register themselves"
+        );
+    }
+    match (found.http.refusal(), found.http.fault()) {
+        (Some(refusal), _) => {
+            format!("the authorization server {issuer} refused to register mcpproxy: {refusal}")
+        }
+        (None, fault) => {
+            let fault = fault.as_deref().unwrap_or("sent an unusable answer");
+            format!(
+                "mcpproxy cannot register at the authorization server {issuer}: its registration endpoint {fault}"
+            )
+        }
+    }
+}
+
+/// Whether a server may call itself so (RFC 9728, 3.3), as rmcp decides it.
+fn is_part_of(url: &str, resource: &str) -> bool {
+    let (Ok(url), Ok(named)) = (Url::parse(url), Url::parse(resource)) else {
+        return false;
+    };
+    let path = named.path();
+    let rest = url.path().strip_prefix(path);
+    url.origin() == named.origin()
+        && rest.is_some_and(|rest| rest.is_empty() || path.ends_with('/') || rest.starts_with('/'))
 }
 
 /// Why the browser is not sent to an address. A user name in it looks like the host.
@@ -397,24 +457,36 @@ mod tests {
     #[test]
     fn the_reason_why_a_code_gave_nothing_is_shown_whole() {
         let fault = "cannot be used: its address is neither https nor on this machine";
-        for (why, is_refused, fault, expected) in [
+        for (why, fault, expected) in [
             (
                 "missing field `access_token` at line 1 column 2",
-                false,
                 None,
                 "sent an unusable answer: missing field `access_token` at line 1 column 2",
             ),
-            ("Request failed", false, Some(fault), fault),
-            (
-                "Server returned error response: invalid_grant: too old",
-                true,
-                Some("answered HTTP 400"),
-                "refused the login: invalid_grant: too old",
-            ),
+            ("Request failed", Some(fault), fault),
         ] {
-            let text = not_exchanged(why, is_refused, fault);
+            let text = not_exchanged(why, fault);
             assert_eq!(text, format!("the authorization server {expected}"));
             assert_eq!(redact::redacted(&text, TextKind::Prose), text);
+        }
+    }
+
+    #[test]
+    fn a_server_is_part_of_what_it_calls_itself() {
+        for (resource, expected) in [
+            ("https://h/mcp", true),
+            ("https://h/", true),
+            ("https://h:443/mcp", true),
+            ("https://h/mcp/", false),
+            ("https://h/m", false),
+            ("https://other/mcp", false),
+            ("mcp", false),
+        ] {
+            assert_eq!(
+                is_part_of("https://h/mcp", resource),
+                expected,
+                "{resource}"
+            );
         }
     }
 

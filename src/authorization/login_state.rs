@@ -51,6 +51,8 @@ pub(super) struct LoginState {
 struct LoginMemory {
     /// The server's challenge when it refused a request last.
     challenge: Option<String>,
+    /// Why the newest login failed, if every other would fail so.
+    obstacle: Option<LoginError>,
     /// Scopes that calls were refused for want of.
     wanted: BTreeSet<String>,
     /// When the token may be renewed.
@@ -63,6 +65,7 @@ impl LoginMemory {
     /// Forgets all that was against the former login.
     fn absolve(&mut self) {
         self.pauses = RenewalPauses::default();
+        self.obstacle = None;
         self.wanted.clear();
     }
 }
@@ -264,6 +267,17 @@ impl LoginState {
     /// Its status, now and later.
     pub(super) fn status(&self) -> watch::Receiver<LoginStatus> {
         self.status.subscribe()
+    }
+
+    /// Why the newest login failed, if every other would fail so.
+    pub(super) fn obstacle(&self) -> Option<LoginError> {
+        self.memory.lock().obstacle.clone()
+    }
+
+    /// A login failed so.
+    pub(super) fn login_failed(&self, error: &LoginError) {
+        let lasts = error.lasting_step(self.name.as_str()).is_some();
+        self.memory.lock().obstacle = lasts.then(|| error.clone());
     }
 
     /// The server's challenge when it refused a request last.

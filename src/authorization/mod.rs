@@ -28,7 +28,7 @@ pub use self::{
     renewal_pauses::LoginTrouble,
     server_login::ServerLogin,
 };
-use crate::failure::NextStep;
+use crate::{failure::NextStep, text::names::as_argument};
 
 /// Why a login or a renewal came to nothing, in words that hold no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,12 +51,42 @@ pub enum LoginError {
     /// Nothing says where to log in, or what says so may not be used.
     #[error("{0}")]
     NoPlace(String),
+    /// The server's entry is wrong, and is corrected so.
+    #[error("{0}")]
+    Misconfigured(String, NextStep),
 }
 
 impl LoginError {
-    /// What to do about an answer that every login would get.
-    fn lasting_step(&self) -> Option<NextStep> {
-        let step = "report this to the authorization server's operator";
-        matches!(self, Self::BadAnswer(_)).then(|| NextStep::act(step))
+    /// The step without which every login to this server fails so; nothing if another try may help.
+    pub fn lasting_step(&self, server: &str) -> Option<NextStep> {
+        let log_in = NextStep::LogIn.at_terminal(server);
+        let typed = as_argument(server);
+        let (words, request) = match self {
+            Self::Failed(_) | Self::Unreachable(_) => return None,
+            Self::Misconfigured(_, step) => return Some(step.clone()),
+            Self::Unsafe(_) => (
+                format!(
+                    "if it speaks https: `mcpproxy upstream patch {typed} url=https://…`, then {log_in}"
+                ),
+                "if it speaks https, change its `url`, then log in",
+            ),
+            Self::NotRegistered(_) => (
+                format!(
+                    "register a client there by hand, then `mcpproxy upstream patch {typed} oauth.client_id=ID` and {log_in}"
+                ),
+                "register a client there by hand, set `oauth.client_id` in its entry, then log in",
+            ),
+            Self::BadAnswer(_) => {
+                let words = "report this to the authorization server's operator";
+                (words.to_owned(), words)
+            }
+            Self::NoPlace(_) => (
+                format!(
+                    "if {server} also accepts an API key: `mcpproxy secret set {server}-Authorization`, then `mcpproxy upstream patch {typed} 'headers.Authorization=Bearer ${{keyring:{server}-Authorization}}'`"
+                ),
+                "if it also accepts an API key, store it as a secret, and refer to that in `headers.Authorization` of its entry",
+            ),
+        };
+        Some(NextStep::act(words).or_request(request))
     }
 }

@@ -1,7 +1,7 @@
 //! The requests of a login: where they may go, and what is sent beside what rmcp sends. Notes of the answers what rmcp does not pass on,
 //! such as refusals.
 
-use std::{io, time::Duration};
+use std::{fmt, io, time::Duration};
 
 use http::{Request, Response, Uri, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -44,27 +44,38 @@ pub(super) struct OAuthHttp {
 #[derive(Default)]
 struct ServerAnswers {
     fault: Option<String>,
-    /// Whose fault it is, where it is down.
-    down: Option<&'static str>,
-    refusal: Option<TokenRefusal>,
+    /// What is down.
+    down: Option<String>,
+    refusal: Option<OAuthRefusal>,
     token_fault: Option<String>,
     secret_ends: Option<u64>,
-    /// How many authorization servers the server names, where it says which.
-    named_servers: Option<usize>,
+    /// How many authorization servers the server names, where it says which, and those whose metadata is read.
+    named_servers: Option<(usize, String)>,
+    /// What the server calls itself where it names them.
+    resource: Option<String>,
 }
 
-/// The `error` with which an authorization server refuses a request for tokens (RFC 6749, 5.2), as it came.
+/// The `error` with which an authorization server refuses a request (RFC 6749, 5.2; RFC 7591, 3.2.2), with its description, as they came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TokenRefusal(String);
+pub(super) struct OAuthRefusal {
+    pub(super) code: String,
+    pub(super) description: Option<String>,
+}
 
-impl TokenRefusal {
-    pub(super) fn code(&self) -> &str {
-        &self.0
-    }
-
+impl OAuthRefusal {
     /// Whether the server no longer knows this client, or not for such requests.
     pub(super) fn is_client_unknown(&self) -> bool {
-        matches!(self.code(), "invalid_client" | "unauthorized_client")
+        matches!(&*self.code, "invalid_client" | "unauthorized_client")
+    }
+}
+
+impl fmt::Display for OAuthRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = &self.code;
+        match self.description.as_deref() {
+            None | Some("") => f.write_str(code),
+            Some(words) => write!(f, "{words} ({code})"),
+        }
     }
 }
 
@@ -87,8 +98,8 @@ impl OAuthHttp {
         }
     }
 
-    /// How an authorization server refused the last request for tokens.
-    pub(super) fn refusal(&self) -> Option<TokenRefusal> {
+    /// How an authorization server refused the last request.
+    pub(super) fn refusal(&self) -> Option<OAuthRefusal> {
         self.heard.lock().refusal.clone()
     }
 
@@ -105,7 +116,8 @@ impl OAuthHttp {
     /// The same as the fault, if the server or its authorization server is down or out of reach.
     pub(super) fn outage(&self) -> Option<String> {
         let heard = self.heard.lock();
-        Some(format!("{} {}", heard.down?, heard.fault.as_ref()?))
+        let down = heard.down.as_ref()?;
+        Some(format!("{down} {}", heard.fault.as_ref()?))
     }
 
     /// When the secret ends that came with the registration (RFC 7591, 3.2.1).
@@ -115,12 +127,19 @@ impl OAuthHttp {
 
     /// Whether the server says where to log in, and names no place.
     pub(super) fn names_no_server(&self) -> bool {
-        self.heard.lock().named_servers == Some(0)
+        matches!(self.heard.lock().named_servers, Some((0, _)))
+    }
+
+    /// The authorization servers that the server names, and what it calls itself there.
+    pub(super) fn named(&self) -> Option<(String, Option<String>)> {
+        let heard = self.heard.lock();
+        let (_, servers) = heard.named_servers.clone()?;
+        Some((servers, heard.resource.clone()))
     }
 
     /// The reason why a search found nothing, where it was cut short.
     pub(super) fn left_out(&self) -> Option<String> {
-        let named = self.heard.lock().named_servers?;
+        let (named, _) = self.heard.lock().named_servers.clone()?;
         (named > MOST_SERVERS).then(|| {
             format!("it names {named} authorization servers; mcpproxy tried only the first {MOST_SERVERS}")
         })
@@ -147,6 +166,7 @@ impl OAuthHttp {
             let body = std::mem::take(request.body_mut());
             *request.body_mut() = self.form(&body).into_bytes();
         }
+        let asked = request.uri().to_string();
         let reach = if is_own {
             AddressReach::Anywhere
         } else {
@@ -162,10 +182,13 @@ impl OAuthHttp {
             let error = error.to_string();
             let mut heard = self.heard.lock();
             heard.fault = Some(format!("cannot be reached: {error}"));
-            heard.down = Some(whose);
+            heard.down = Some(whose.to_owned());
             io::Error::other(error)
         })?;
-        self.heard.lock().down = response.status().is_server_error().then_some(whose);
+        self.heard.lock().down = response.status().is_server_error().then(|| {
+            let without_query = asked.split('?').next();
+            without_query.unwrap_or_default().to_owned()
+        });
         self.take_answer(&mut response);
         if is_form {
             self.heard.lock().token_fault = token_fault(&response);
@@ -179,25 +202,38 @@ impl OAuthHttp {
         let status = response.status();
         let mut heard = self.heard.lock();
         heard.fault = (!status.is_success()).then(|| format!("answered HTTP {}", status.as_u16()));
+        heard.refusal = None;
         let Ok(Value::Object(mut body)) = serde_json::from_slice(response.body()) else {
             return;
         };
-        let error = body.get("error").and_then(Value::as_str);
+        let text = |name: &str| body.get(name).and_then(Value::as_str);
+        let error = text("error");
         // A server that is overloaded or broken has refused nothing.
         let is_down = matches!(error, Some("server_error" | "temporarily_unavailable"))
             || matches!(status.as_u16(), 408 | 425 | 429);
-        let is_refusal = status.is_client_error() && !is_down;
-        let refusal = error.filter(|_| is_refusal);
-        heard.refusal = refusal.map(|code| TokenRefusal(code.to_owned()));
+        // Some servers refuse with HTTP 200.
+        let is_refusal = !status.is_server_error() && !is_down;
+        let refusal = error.filter(|code| is_refusal && !code.is_empty());
+        heard.refusal = refusal.map(|code| OAuthRefusal {
+            code: code.to_owned(),
+            description: text("error_description").map(str::to_owned),
+        });
         if body.contains_key("client_id") {
             let ends = body.get("client_secret_expires_at");
             heard.secret_ends = ends.and_then(Value::as_u64).filter(|ends| *ends > 0);
         }
         let mut is_changed = false;
+        let resource = text("resource").map(str::to_owned);
         if let Some(Value::Array(servers)) = body.get_mut("authorization_servers") {
-            heard.named_servers = heard.named_servers.max(Some(servers.len()));
-            is_changed |= servers.len() > MOST_SERVERS;
+            let all = servers.len();
+            is_changed |= all > MOST_SERVERS;
             servers.truncate(MOST_SERVERS);
+            let named: Vec<&str> = servers.iter().filter_map(Value::as_str).collect();
+            heard.named_servers = heard
+                .named_servers
+                .take()
+                .max(Some((all, named.join(", "))));
+            heard.resource = resource;
         }
         if body.contains_key("access_token")
             && let Some(written) = body.get("expires_in").filter(|value| !value.is_u64())
@@ -245,8 +281,13 @@ impl OAuthHttpClient for OAuthHttp {
 
 /// What is wrong with an answer that should hold tokens (RFC 6749, 5.1).
 fn token_fault(response: &Response<Vec<u8>>) -> Option<String> {
-    let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
-    if !response.status().is_success() || body.get("error").is_some() {
+    if !response.status().is_success() {
+        return None;
+    }
+    let Ok(Value::Object(body)) = serde_json::from_slice(response.body()) else {
+        return Some("sent an answer that is not a JSON object".to_owned());
+    };
+    if body.contains_key("error") {
         return None;
     }
     let lacks = |name: &str| Some(format!("sent an answer without `{name}`"));
@@ -347,13 +388,15 @@ mod tests {
             *response.status_mut() = http::StatusCode::from_u16(status).expect("a status");
             http.take_answer(&mut response);
             let refusal = http.refusal();
-            let code = refusal.as_ref().map(TokenRefusal::code);
-            assert_eq!(code, expected, "{status} {body}");
+            let words = refusal.as_ref().map(ToString::to_string);
+            assert_eq!(words.as_deref(), expected, "{status} {body}");
             let is_client_unknown = refusal.is_some_and(|refusal| refusal.is_client_unknown());
             assert_eq!(is_client_unknown, expected == Some("invalid_client"));
         };
         check(400, r#"{"error":"invalid_grant"}"#, Some("invalid_grant"));
         check(401, r#"{"error":"invalid_client"}"#, Some("invalid_client"));
+        let described = r#"{"error":"bad_refresh_token","error_description":"Too old."}"#;
+        check(200, described, Some("Too old. (bad_refresh_token)"));
         check(429, r#"{"error":"slow_down"}"#, None);
         check(503, r#"{"error":"invalid_grant"}"#, None);
         check(400, r#"{"error":"temporarily_unavailable"}"#, None);
@@ -370,7 +413,11 @@ mod tests {
                 r#"{"token_type":"Bearer"}"#,
                 Some("sent an answer without `access_token`"),
             ),
-            (200, "<html>", Some("sent an answer without `access_token`")),
+            (
+                200,
+                "access_token=t&token_type=bearer",
+                Some("sent an answer that is not a JSON object"),
+            ),
             (
                 200,
                 r#"{"access_token":"t"}"#,

@@ -99,7 +99,10 @@ impl PendingLogin {
     fn end(&self, outcome: Result<(), LoginError>) {
         match &outcome {
             Ok(()) => tracing::info!(server = %self.login.name, "logged in to the server"),
-            Err(error) => tracing::warn!(server = %self.login.name, %error, "a login failed"),
+            Err(error) => {
+                tracing::warn!(server = %self.login.name, %error, "a login failed");
+                self.login.login_failed(error);
+            }
         }
         self.set_outcome(outcome);
     }
@@ -167,6 +170,11 @@ impl PendingLogins {
 
     /// Begins a login. One that is under way is given up.
     pub(super) async fn begin(&self) -> Result<LoginStarted, LoginError> {
+        let begun = self.try_to_begin().await;
+        begun.inspect_err(|error| self.login.login_failed(error))
+    }
+
+    async fn try_to_begin(&self) -> Result<LoginStarted, LoginError> {
         let found = Box::pin(self.login.discover()).await?;
         let _beginning = self.beginning.lock().await;
         let before = self.newest.lock().clone();
@@ -236,10 +244,13 @@ impl PendingLogins {
         match &*pending.outcome.borrow() {
             None => LoginProgress::Waiting,
             Some(Ok(())) => LoginProgress::Done,
-            Some(Err(error)) => LoginProgress::Failed {
-                error: error.to_string(),
-                step: error.lasting_step(),
-            },
+            Some(Err(error)) => {
+                let step = error.lasting_step(self.login.name.as_str());
+                LoginProgress::Failed {
+                    error: error.to_string(),
+                    step: step.map(NextStep::without_commands),
+                }
+            }
         }
     }
 

@@ -207,7 +207,7 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
         },
         (Err(_), Some(refusal)) => {
             // In words before the grant is forgotten, whose secrets must not show in them.
-            let reason = state.error(refusal.code());
+            let reason = state.error(&refusal.to_string());
             if !state.end(&grant, refusal.is_client_unknown()) {
                 return Renewed::Done;
             }

@@ -53,6 +53,11 @@ impl ServerLogin {
         self.state.status()
     }
 
+    /// Why the newest login failed, if every other would fail so.
+    pub fn obstacle(&self) -> Option<LoginError> {
+        self.state.obstacle()
+    }
+
     /// Whether somebody has logged in.
     pub fn is_logged_in(&self) -> bool {
         self.state.is_logged_in()

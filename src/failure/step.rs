@@ -186,6 +186,18 @@ impl NextStep {
         }
     }
 
+    /// The same in words without commands, where it has some.
+    #[must_use]
+    pub fn without_commands(self) -> Self {
+        match self {
+            Self::Act {
+                request: Some(words),
+                ..
+            } => Self::act(words.clone()).or_request(words),
+            step => step,
+        }
+    }
+
     /// With its words passed through this.
     #[must_use]
     pub fn shown(self, show: impl Fn(&str) -> String) -> Self {
@@ -269,7 +281,8 @@ impl NextStep {
                 key: Some(key),
             } if !server.is_empty() => {
                 let value = match &**key {
-                    "url" => "URL",
+                    "url" | "oauth.redirect_uri" => "URL",
+                    "oauth.client_id" => "ID",
                     "cwd" => "DIR",
                     "init_timeout" => "5m",
                     "protocol_era" => "auto",

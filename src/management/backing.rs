@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
-    authorization::LoginTrouble,
+    authorization::{LoginError, LoginTrouble},
     catalog::{ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot},
     config::{ChangeOf, History, OurAddress, Settings, TextChange, WriteError},
     failure::Result,
@@ -104,6 +104,8 @@ pub struct Connections {
     pub missing_scopes: Vec<String>,
     /// Why the server refuses requests although its login has not ended.
     pub login_trouble: Option<LoginTrouble>,
+    /// Why no login can work as things are, where one has failed and one is needed.
+    pub login_obstacle: Option<LoginError>,
     /// Whether somebody has logged in to the server.
     pub is_logged_in: bool,
 }

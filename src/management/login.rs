@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Management, OperatorView, ServerChange, ServerRow};
+use super::{Management, OperatorView, ServerChange, ServerRow, ServerState};
 use crate::{
     authorization::{LoginError, ServerLogin},
     config::Transport,
@@ -110,7 +110,8 @@ impl Management {
 
     fn login_failed(&self, name: &str, error: &LoginError) -> Failure {
         // If the server fails for another reason, that one has to be mended first.
-        let row = self.server(name).ok().filter(ServerRow::is_failing);
+        let row = self.server(name).ok();
+        let row = row.filter(|row| row.is_failing() && row.state != ServerState::Authenticating);
         if let (
             LoginError::NoPlace(_),
             Some(ServerRow {
@@ -118,50 +119,32 @@ impl Management {
                 step: Some(step),
                 ..
             }),
-        ) = (error, row)
-            && step != NextStep::LogIn
+        ) = (error, &row)
         {
             let text = format!("not logged in to {name}: {why}");
             let failure = Failure::new(ErrorCode::ServerUnavailable, text, "Correct its entry.");
-            return failure.with_step(step.for_all()).of_server(name);
+            return failure.with_step(step.clone().for_all()).of_server(name);
         }
-        let text = format!("not logged in to {name}: {error}");
-        let log_in = NextStep::LogIn.at_terminal(name);
-        let (code, hint, step) = match error {
-            LoginError::Failed(_) => (ErrorCode::LoginRequired, "Try again.", NextStep::LogIn),
-            LoginError::Unreachable(_) => {
-                let step = self.server(name).ok().and_then(ServerRow::own_step);
-                let step = step.map(NextStep::for_all);
-                let hint = "Check its `url`, and whether it runs.";
-                let step = step.unwrap_or_else(|| NextStep::act(hint));
-                (ErrorCode::ServerUnavailable, hint, step)
-            }
-            LoginError::Unsafe(_) => {
-                let step = format!(
-                    "if it speaks https: `mcpproxy upstream patch {name} url=https://…`, then {log_in}"
-                );
-                let hint = "If it speaks https, change its `url`, then log in.";
-                (ErrorCode::LoginRequired, hint, NextStep::act(step))
-            }
-            LoginError::NotRegistered(_) => {
-                let step = format!(
-                    "register a client there by hand, then `mcpproxy upstream patch {name} oauth.client_id=ID` and {log_in}"
-                );
-                let hint = "Register a client there by hand, set `oauth.client_id` in its entry, then log in.";
-                (ErrorCode::LoginRequired, hint, NextStep::act(step))
-            }
-            LoginError::BadAnswer(_) => {
-                let hint = "Report this to the authorization server's operator.";
-                (ErrorCode::LoginRequired, hint, NextStep::act(hint))
-            }
-            LoginError::NoPlace(_) => {
-                let step = format!(
-                    "if {name} also accepts an API key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`"
-                );
-                let hint = "If it also accepts an API key, store it as a secret, and refer to that in `headers.Authorization` of its entry.";
-                (ErrorCode::LoginRequired, hint, NextStep::act(step))
-            }
+        let (code, step) = if matches!(error, LoginError::Unreachable(_)) {
+            let step = row.and_then(ServerRow::own_step).map(NextStep::for_all);
+            let log_in = NextStep::LogIn.at_terminal(name);
+            let again = || {
+                NextStep::act(format!("{log_in}, once it answers"))
+                    .or_request("once it answers, log in")
+            };
+            (ErrorCode::ServerUnavailable, step.unwrap_or_else(again))
+        } else {
+            let step = error.lasting_step(name).unwrap_or(NextStep::LogIn);
+            (ErrorCode::LoginRequired, step)
         };
+        let hint = match &step {
+            NextStep::Act {
+                request: Some(words),
+                ..
+            } => &**words,
+            _ => "try again",
+        };
+        let text = format!("not logged in to {name}: {error}");
         let failure = Failure::new(code, text, hint);
         failure.with_step(step).of_server(name)
     }

@@ -254,6 +254,7 @@ impl Backing for OverDaemon {
             in_flight: instances.iter().chain(&base).map(Upstream::in_flight).sum(),
             is_logged_in: base.as_ref().is_some_and(Upstream::is_logged_in),
             login_trouble: base.as_ref().and_then(Upstream::login_trouble),
+            login_obstacle: base.as_ref().and_then(Upstream::login_obstacle),
             base: base.as_ref().map(Upstream::status),
             missing_scopes: base.map_or_else(Vec::new, |base| base.missing_scopes()),
             instances: instances.iter().map(Upstream::status).collect(),

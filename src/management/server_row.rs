@@ -314,6 +314,18 @@ impl Trouble {
         if let Some(stuck) = &connections.login_trouble {
             return Some(simple(stuck.to_string(), NextStep::Wait));
         }
+        let obstacle = connections.login_obstacle.as_ref();
+        if let Some(error) = obstacle.filter(|_| !gate::awaits_approval(entry))
+            && let Some(step) = error.lasting_step(entry.name.as_str())
+        {
+            return Some(Self {
+                next: step.at_terminal(entry.name.as_str()),
+                ..simple(
+                    format!("the last login failed: {error}"),
+                    step.without_commands(),
+                )
+            });
+        }
         let failed = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
             // What waits for approval is tried again when a person asks for it, and then only.

@@ -14,7 +14,7 @@ use super::{
     request_slots::RequestSlots, subscriptions::Subscriptions, unread::UnreadChange,
 };
 use crate::{
-    authorization::{LoginStatus, LoginTrouble, ServerLogin},
+    authorization::{LoginError, LoginStatus, LoginTrouble, ServerLogin},
     catalog::ServerCatalog,
     config::{ServerEntry, SessionScope, Settings},
     failure::{ErrorCode, Failure, Result},
@@ -227,6 +227,12 @@ impl Upstream {
     /// Whether the server takes no request before a person has logged in.
     pub fn is_login_needed(&self) -> bool {
         self.0.is_login_needed()
+    }
+
+    /// Why no login can work as things are, where one has failed and one is needed.
+    pub fn login_obstacle(&self) -> Option<LoginError> {
+        let login = self.0.login.as_ref().filter(|_| self.is_login_needed());
+        login?.obstacle()
     }
 
     /// Whether somebody has logged in to the server.

@@ -49,10 +49,18 @@ async fn a_token_of_another_type_is_no_login() {
     let why = "the authorization server issued a token of the type \"mac\", not \"bearer\"";
     assert_eq!(progress["error"], why, "{progress}");
     has!(progress["step"]["how"], "authorization server's operator");
+    check_row(&daemon, why, "authorization server's operator").await;
 }
 
-/// Beginning a login fails, and the error says so.
-async fn check(habits: Habits, said: &str) {
+/// The row gives the reason why no login can work, and this step instead of another login.
+async fn check_row(daemon: &TestDaemon, why: &str, step: &str) {
+    let shown = wait_for_state(daemon, "Authenticating").await;
+    has!(shown["last_error"], why, "{shown}");
+    has!(shown["next_step"], step, "{shown}");
+}
+
+/// Beginning a login fails, and the error and the row say so, with this step.
+async fn check(habits: Habits, said: &str, step: &str) {
     let server = AuthorizationServer::start(habits).await;
     let daemon = before(&server).await;
     let refused = begin(&daemon).await;
@@ -60,19 +68,8 @@ async fn check(habits: Habits, said: &str) {
     let refused = refused.json();
     assert_eq!(refused["code"], "login_required");
     has!(refused["error"], said, "{said}");
-    let hint = refused["step"].to_string();
-    let hint = hint.replace(r#"{"do":"log_in"}"#, "`mcpproxy upstream login up`");
-    let step = if said.contains("refused to register") {
-        "`mcpproxy upstream patch up oauth.client_id=ID`"
-    } else if ["`headers`", "S256", "calls itself"]
-        .iter()
-        .any(|of_a_key| said.contains(of_a_key))
-    {
-        "`mcpproxy upstream patch up 'headers.Authorization=Bearer ${keyring:up-Authorization}'`"
-    } else {
-        "`mcpproxy upstream login up`"
-    };
-    has!(hint, step);
+    has!(refused["step"]["how"], step);
+    check_row(&daemon, said, step).await;
 }
 
 #[tokio::test]
@@ -96,23 +93,34 @@ async fn what_is_missing_or_wrong_is_said() {
         issuer: Some("https://elsewhere.example".to_owned()),
         ..habits()
     };
-    for (habits, said) in [
-        (closed, "refused to register mcpproxy"),
-        (nowhere, "it may need a key in `headers`"),
-        (mute, "none published usable metadata"),
-        (other, "calls itself"),
+    let by_hand = "`mcpproxy upstream patch up oauth.client_id=ID`";
+    let of_a_key =
+        "`mcpproxy upstream patch up 'headers.Authorization=Bearer ${keyring:up-Authorization}'`";
+    for (habits, said, step) in [
+        (
+            closed,
+            "register mcpproxy: by hand only (invalid_client_metadata)",
+            by_hand,
+        ),
+        (nowhere, "it may need a key in `headers`", of_a_key),
+        (
+            mute,
+            "no usable metadata from its authorization server http",
+            of_a_key,
+        ),
+        (other, "calls itself", of_a_key),
     ] {
-        check(habits, said).await;
+        check(habits, said, step).await;
     }
-    for [member, value, said] in rows(
+    for [member, value, said, step] in rows(
         r#"
-        code_challenge_methods_supported | null | does not list S256
-        code_challenge_methods_supported | [] | does not list S256
-        code_challenge_methods_supported | ["plain"] | does not list S256
-        registration_endpoint | "http://169.254.169.254/register" | neither https
-        registration_endpoint | "https://169.254.169.254/register" | is private
-        authorization_endpoint | "javascript:alert(1)" | neither https
-        authorization_endpoint | "http://accounts.google.com@127.0.0.1:1/" | a user name before its host
+        code_challenge_methods_supported | null | does not list S256 | headers.Authorization
+        code_challenge_methods_supported | [] | does not list S256 | headers.Authorization
+        code_challenge_methods_supported | ["plain"] | does not list S256 | headers.Authorization
+        registration_endpoint | "http://169.254.169.254/register" | neither https | oauth.client_id=ID
+        registration_endpoint | "https://169.254.169.254/register" | is private | oauth.client_id=ID
+        authorization_endpoint | "javascript:alert(1)" | neither https | server's operator
+        authorization_endpoint | "http://accounts.google.com@127.0.0.1:1/" | a user name before its host | server's operator
     "#,
     ) {
         let value: Value = serde_json::from_str(value).expect("JSON");
@@ -120,7 +128,7 @@ async fn what_is_missing_or_wrong_is_said() {
             more_metadata: json!({ member: value }),
             ..habits()
         };
-        check(habits, said).await;
+        check(habits, said, step).await;
     }
 }
 
