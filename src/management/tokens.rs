@@ -51,7 +51,10 @@ impl<B: Backing> Management<B> {
         new: NewToken,
         listening: Option<&SocketAddr>,
     ) -> Result<NewlyIssued> {
-        let settings = self.settings()?;
+        let settings = self.settings().map_err(|failure| Failure {
+            error: format!("no token was issued: {}", failure.error),
+            ..failure
+        })?;
         let secret = random_secret().map_err(|error| {
             let error = format!("no token was issued: {}", in_words(&error));
             Failure::new(ErrorCode::Internal, error, "Try again.")
