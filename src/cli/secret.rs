@@ -132,7 +132,7 @@ fn list(files: &Files, out: Output) -> Done {
         (None, fault) => {
             let fault = fault.unwrap_or_default();
             let failure = CommandFailure::failed(fault).undone("the secrets were not listed");
-            return Err(failure.next("`mcpproxy doctor`"));
+            return Err(failure.next(listing.next_step.unwrap_or_default()));
         }
     });
     if listing.secrets.is_empty() {
@@ -257,13 +257,20 @@ async fn say_to_users(
 }
 
 fn value_for(name: &str) -> Done<Secret> {
-    let undone = |failure: CommandFailure| {
-        let named = as_argument(name);
-        let step = format!("`mcpproxy secret set {named}`, then paste the value");
-        failure.undone(&format!("{name} was not stored")).next(step)
+    let undone = |failure: CommandFailure, step: &str| {
+        let outcome = format!("{name} was not stored");
+        failure.undone(&outcome).next(step)
     };
-    let failed = |error: io::Error| undone(CommandFailure::failed(in_words(&error)));
-    let wrong = |why: &str| undone(CommandFailure::usage(format!("its value {why}")));
+    let paste = format!(
+        "`mcpproxy secret set {}`, then paste the value",
+        as_argument(name)
+    );
+    let of_a_file = "if the server can read it from a file, store that file's path instead";
+    let failed = |error: io::Error| undone(CommandFailure::failed(in_words(&error)), &paste);
+    let wrong = |why: &str, step: &str| {
+        let why = format!("its value {why}");
+        undone(CommandFailure::usage(why), step)
+    };
     let text = if io::stdin().is_terminal() {
         read_hidden(&format!("value of {name} (hidden as you type):")).map_err(failed)?
     } else {
@@ -274,13 +281,18 @@ fn value_for(name: &str) -> Done<Secret> {
             .read_to_end(&mut bytes)
             .map_err(|error| {
                 let why = format!("stdin cannot be read: {}", in_words(&error));
-                undone(CommandFailure::failed(why))
+                undone(CommandFailure::failed(why), &paste)
             })?;
         // The error would have the bytes in it.
         let text = String::from_utf8(bytes);
-        text.map_err(|_| wrong("is not UTF-8 text"))?
+        text.map_err(|_| wrong("is not UTF-8 text", of_a_file))?
     };
-    value_in(&text).map_err(wrong)
+    let step = if text.len() > LONGEST_VALUE {
+        of_a_file
+    } else {
+        &paste
+    };
+    value_in(&text).map_err(|why| wrong(why, step))
 }
 
 /// The secret in a typed or piped text, without the end of its line.

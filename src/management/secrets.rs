@@ -35,6 +35,9 @@ pub struct SecretList {
     pub is_file: bool,
     /// Why the platform's keyring is not used.
     pub fault: Option<String>,
+    /// What to do about the fault.
+    #[serde(skip)]
+    pub next_step: Option<String>,
     /// The stored secrets, and missing ones to which entries refer, by name.
     pub secrets: Vec<SecretRow>,
 }
@@ -122,6 +125,7 @@ fn secret_list(keyring: &Keyring, stored: &StoredSecrets, mut uses: SecretUses) 
         store: stored.store.map(|store| keyring.place(store)),
         is_file: stored.store == Some(SecretStore::File),
         fault: stored.fault.as_ref().map(ToString::to_string),
+        next_step: stored.fault.as_ref().map(KeyringError::next_step),
         secrets,
     }
 }

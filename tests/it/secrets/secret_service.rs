@@ -91,6 +91,8 @@ async fn where_none_can_keep_them_the_private_file_does() {
         home.write_config(r#"{"keyring": "platform"}"#);
         let refused = secret(bus, &home, &["set", "gh"], "the-value").await;
         assert_eq!(refused.code, 1, "{behaviour:?}: {}", refused.stderr);
+        let list = secret(bus, &home, &["list"], "").await;
+        has!(list.stderr, "next: `mcpproxy config set keyring auto`");
     }
 }
 
