@@ -8,8 +8,8 @@ use std::{
 
 use serde_json::value::RawValue;
 
-use super::{CommandFailure, Done, typed::shell_word};
-use crate::{config::json_mistake, storage};
+use super::{CommandFailure, Done};
+use crate::{config::json_mistake, storage, text::names::shell_word};
 
 /// Limit: what the daemon accepts as one request.
 const LARGEST: u64 = 32 * 1024 * 1024;

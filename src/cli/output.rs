@@ -19,8 +19,8 @@ use super::{
 };
 use crate::daemon_client;
 
-pub(super) use super::typed::{as_typed, shell_word};
-pub(super) use crate::text::count;
+pub(super) use super::typed::as_typed;
+pub(super) use crate::text::{count, names::shell_word};
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -2,6 +2,7 @@
 //! begin with `~`.
 
 use super::escapes::visible;
+use crate::text::names::shell_word;
 
 /// The arguments of this command line, made UTF-8 where they are not.
 pub(super) fn arguments() -> Vec<String> {
@@ -56,16 +57,6 @@ fn places_given(arguments: &[String]) -> Vec<String> {
         }
     }
     given
-}
-
-/// A word of a command line, quoted for a shell if necessary.
-pub(super) fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-~:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// Adds these options to the commands of mcpproxy in a text, so that they mean the same daemon, but not to `--help`, which needs none.

@@ -107,10 +107,11 @@ impl IssuedToken {
     fn fault(&self) -> Option<String> {
         let of_name = check_subject(&self.name).map_err(|why| format!("the name {why}"));
         let of_subject = check_subject(&self.subject).map_err(|why| format!("the subject {why}"));
-        let mut of_roles = self.roles.iter().map(|role| check_name(role));
-        let of_roles = of_roles
-            .find_map(Result::err)
-            .map(|why| format!("a role {why}"));
+        let of_role = |role: &String| {
+            let why = check_name(role).err()?;
+            Some(format!("the role {role:?} {why}"))
+        };
+        let of_roles = self.roles.iter().find_map(of_role);
         let both = (self.servers.is_some() && self.profile.is_some())
             .then(|| "give servers or a profile, not both".to_owned());
         of_name.and(of_subject).err().or(of_roles).or(both)
@@ -186,8 +187,8 @@ impl IssuedTokens {
         }
         change(data_dir, |tokens| {
             let mut names = tokens.iter().map(|known| &known.name);
-            if names.any(|name| name.eq_ignore_ascii_case(&token.name)) {
-                return Err(TokenError::Exists(token.name));
+            if let Some(taken) = names.find(|name| name.eq_ignore_ascii_case(&token.name)) {
+                return Err(TokenError::Exists(taken.clone()));
             }
             if tokens.len() >= MOST_TOKENS {
                 let why = format!("there are already {MOST_TOKENS} tokens; revoke unused ones");

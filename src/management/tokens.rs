@@ -20,7 +20,11 @@ use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
     sessions::sealing::random_secret,
     storage::in_words,
-    text::{moment, names, secret::Secret},
+    text::{
+        moment,
+        names::{self, as_argument},
+        secret::Secret,
+    },
 };
 
 /// Characters of a token that lists show.
@@ -292,7 +296,8 @@ fn failed(data_dir: &Path, error: &TokenError) -> Failure {
             "Choose another name, or revoke that token first.",
         )
         .at_terminal(format!(
-            "choose another name, or revoke that token first: `mcpproxy token revoke {name}`"
+            "choose another name, or revoke that token first: `mcpproxy token revoke {}`",
+            as_argument(name)
         )),
         TokenError::Unknown(name) => {
             let failure = failure(ErrorCode::UnknownToken, "Name an existing token.");

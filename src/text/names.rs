@@ -133,12 +133,26 @@ impl serde::Serialize for ServerName {
     }
 }
 
-/// A server's name as an argument of a command: after `--` if it looks like an option. It must be the last argument.
-pub fn as_argument(server: &str) -> String {
-    if server.starts_with('-') {
-        format!("-- {server}")
+/// A name as an argument of a command, as a shell takes it: after `--` if it looks like an option. It must be the last argument.
+pub fn as_argument(name: &str) -> String {
+    if name.is_empty() {
+        return String::new();
+    }
+    let word = shell_word(name);
+    if name.starts_with('-') {
+        format!("-- {word}")
     } else {
-        server.to_owned()
+        word
+    }
+}
+
+/// A word of a command line, quoted for a shell if necessary.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-~:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -234,6 +248,19 @@ mod tests {
         }
         for bad in ["", "a b", "a__b", "a/b", "é", ".", "..", &"x".repeat(65)] {
             assert!(ServerName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_argument_is_one_word_and_no_option() {
+        for (name, expected) in [
+            ("github", "github"),
+            ("a:do it", "'a:do it'"),
+            ("it's", r"'it'\''s'"),
+            ("-x", "-- -x"),
+            ("", ""),
+        ] {
+            assert_eq!(as_argument(name), expected);
         }
     }
 
