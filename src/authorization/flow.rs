@@ -68,7 +68,7 @@ impl LoginState {
             .map_err(|why| match terms.oauth.redirect_uri {
                 Some(_) => {
                     let how = "free that port, or change `oauth.redirect_uri`";
-                    LoginError::Misconfigured(why, NextStep::fix_key("oauth.redirect_uri", how))
+                    LoginError::Needs(why, NextStep::fix_key("oauth.redirect_uri", how))
                 }
                 None => LoginError::Failed(why),
             })?;
@@ -176,7 +176,7 @@ impl LoginState {
             let why = format!("its login is for {resource}, which is not the `url` of its entry");
             let how = "give its entry that URL, if it is the server's";
             let why = self.error(&why).to_string();
-            return LoginError::Misconfigured(why, NextStep::fix_key("url", how));
+            return LoginError::Needs(why, NextStep::fix_key("url", how));
         }
         let why = format!("no usable metadata from its authorization server {servers}");
         let why = match http.fault() {
@@ -351,7 +351,7 @@ impl LoginState {
         } else {
             return why;
         };
-        LoginError::Misconfigured(why.to_string(), step)
+        LoginError::Needs(why.to_string(), step)
     }
 }
 

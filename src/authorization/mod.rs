@@ -51,9 +51,9 @@ pub enum LoginError {
     /// Nothing says where to log in, or what says so may not be used.
     #[error("{0}")]
     NoPlace(String),
-    /// The server's entry is wrong, and is corrected so.
+    /// This step comes first, such as one that corrects the server's entry.
     #[error("{0}")]
-    Misconfigured(String, NextStep),
+    Needs(String, NextStep),
 }
 
 impl LoginError {
@@ -63,7 +63,7 @@ impl LoginError {
         let typed = as_argument(server);
         let (words, request) = match self {
             Self::Failed(_) | Self::Unreachable(_) => return None,
-            Self::Misconfigured(_, step) => return Some(step.clone()),
+            Self::Needs(_, step) => return Some(step.clone()),
             Self::Unsafe(_) => (
                 format!(
                     "if it speaks https: `mcpproxy upstream patch {typed} url=https://…`, then {log_in}"

@@ -73,8 +73,9 @@ impl PendingLogin {
     /// Ends it with what the browser or a person brought, and gives the outcome. A callback of another login changes nothing.
     async fn complete(self: Arc<Self>, callback: Callback) -> Result<(), LoginError> {
         if callback.state.as_deref() != Some(self.state.as_str()) {
-            let why = "no login of this server waits for this address";
-            return Err(LoginError::Failed(why.to_owned()));
+            return Err(another_page(
+                "no login of this server waits for this address",
+            ));
         }
         let Some(prepared) = self.prepared.lock().take() else {
             return Err(LoginError::Failed(
@@ -124,6 +125,12 @@ impl PendingLogin {
             is_first
         });
     }
+}
+
+/// The failure for an address that is not that of the login under way.
+fn another_page(why: &str) -> LoginError {
+    let words = "give the whole address of the login's last page";
+    LoginError::Needs(why.to_owned(), NextStep::act(words).or_request(words))
 }
 
 impl CallbackReceiver for PendingLogin {
@@ -224,11 +231,8 @@ impl PendingLogins {
         let pending = self.newest.lock().clone();
         let pending =
             pending.ok_or_else(|| LoginError::Failed("no login is under way".to_owned()))?;
-        let callback = Callback::of_address(address).ok_or_else(|| {
-            let why =
-                "this is not the address of the login's last page: `code` and `state` are missing";
-            LoginError::Failed(why.to_owned())
-        })?;
+        let callback = Callback::of_address(address)
+            .ok_or_else(|| another_page("`code` and `state` are missing in this address"))?;
         pending.complete(callback).await
     }
 

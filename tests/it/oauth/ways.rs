@@ -206,6 +206,10 @@ async fn a_pasted_address_ends_a_login() {
     };
     let wrong = paste("https://elsewhere.example/back?code=x&state=y").await;
     assert_eq!(wrong.status, 409, "{}", wrong.text());
+    has!(
+        wrong.json()["step"]["how"],
+        "address of the login's last page"
+    );
     assert_eq!(paste("nonsense").await.status, 409);
     assert_eq!(paste(&back).await.json(), json!({"state": "done"}));
     // It works once.
