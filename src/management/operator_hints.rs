@@ -1,6 +1,6 @@
 //! Failures for operators: the failures that models get, with the next steps of a person, who may read paths and run commands.
 
-use super::{Management, ServerRow};
+use super::{Backing, Management, ServerRow};
 use crate::{
     config::{Settings, TransportKind},
     failure::{ErrorCode, Failure, NextStep},
@@ -12,12 +12,18 @@ impl Management {
     /// A failure with the words and the next step for an operator.
     pub fn for_operator(&self, failure: Failure) -> Failure {
         let failure = self.with_closest(failure);
-        let step = match failure.step.as_deref().cloned() {
+        let mut step = match failure.step.as_deref().cloned() {
             Some(step) if !step.only_shows() => Some(step),
             own => self.next_step(&failure).map(NextStep::for_all).or(own),
         };
         let error = match (failure.code, &failure.server) {
             (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
+            (ErrorCode::LoginRequired, Some(server)) if step == Some(NextStep::LogIn) => {
+                self.login_obstacle(server).map(|(why, first)| {
+                    step = Some(first);
+                    format!("{}, and {why}", failure.error)
+                })
+            }
             _ => None,
         };
         Failure {
@@ -82,6 +88,13 @@ impl Management {
             (code, Some(server)) => self.view_in_force().next_step(code, server),
             _ => None,
         }
+    }
+
+    /// Why no login to a server can work as things are, and what has to be done first.
+    fn login_obstacle(&self, server: &str) -> Option<(String, NextStep)> {
+        let error = self.0.connections(server).login_obstacle?;
+        let step = error.lasting_step(server)?;
+        Some((format!("the last login failed: {error}"), step))
     }
 
     fn why_unavailable(&self, server: &str) -> Option<String> {

@@ -50,6 +50,12 @@ async fn a_token_of_another_type_is_no_login() {
     assert_eq!(progress["error"], why, "{progress}");
     has!(progress["step"]["how"], "authorization server's operator");
     check_row(&daemon, why, "authorization server's operator").await;
+    let (_, _, text) = daemon.home().cli(&["call", "read", "up:echo"]).await;
+    has!(text, "needs a login, and the last login failed: ");
+    has!(
+        text,
+        "next: report this to the authorization server's operator"
+    );
 }
 
 /// The row gives the reason why no login can work, and this step instead of another login.
