@@ -22,6 +22,7 @@ use super::{
     access_token::AccessToken,
     login_file::{Grant, KeptLogin},
     login_status::{LoginEvent, LoginStatus},
+    oauth_http::OAuthRefusal,
     renewal_pauses::{RenewalCause, RenewalPauses},
     terms::Terms,
 };
@@ -116,7 +117,7 @@ impl LoginState {
         let mut memory = self.memory.lock();
         self.token.store(None);
         memory.absolve();
-        self.note_with(&memory, LoginEvent::Needed("not logged in"));
+        self.note_with(&memory, LoginEvent::Needed("not logged in".to_owned()));
         saved
     }
 
@@ -230,20 +231,24 @@ impl LoginState {
         GrantReplacement::InUse
     }
 
-    /// The authorization server has ended the login with this grant, and may no longer know its client. Whether it was still the login.
-    pub(super) fn end(&self, grant: &Grant, is_client_unknown: bool) -> bool {
+    /// The authorization server has ended the login with this grant. Whether it was still the login.
+    pub(super) fn end(&self, grant: &Grant, refusal: &OAuthRefusal) -> bool {
+        // In words before the grant is forgotten, whose secrets must not show in them.
+        let why = refusal.description.as_ref().unwrap_or(&refusal.code);
+        let why = self.error(&format!("its login has ended: {why}"));
         let file = self.file.lock();
         if !self.is_current(grant) {
             return false;
         }
         self.keep_in(&file, |kept| {
             kept.end();
-            if is_client_unknown {
+            if refusal.is_client_unknown() {
                 kept.forget_client(&grant.issuer);
             }
         });
         self.token.store(None);
-        self.note(LoginEvent::Needed("its login has ended"));
+        tracing::warn!(server = %self.name, reason = %why, "the login cannot be renewed; log in again");
+        self.note(LoginEvent::Needed(why.to_string()));
         true
     }
 
@@ -409,10 +414,14 @@ pub(super) mod tests {
             grant.map(|grant| grant.access_token.reveal().to_owned())
         };
         let (first, second) = (grant("first"), grant("second"));
+        let refusal = OAuthRefusal {
+            code: "invalid_grant".to_owned(),
+            description: Some("Too old.".to_owned()),
+        };
         let is_overtaken = |renewed: &str| {
             let replaced = state.replace(&first, grant(renewed), RenewalCause::Age);
             let is_refused = matches!(replaced, GrantReplacement::Overtaken);
-            is_refused && !state.end(&first, true) && state.renewal_failed(&first, "").is_none()
+            is_refused && !state.end(&first, &refusal) && state.renewal_failed(&first, "").is_none()
         };
 
         let stop = CancellationToken::new();
@@ -430,7 +439,7 @@ pub(super) mod tests {
         take(&first);
         let replaced = state.replace(&first, second.clone(), RenewalCause::Age);
         assert!(matches!(replaced, GrantReplacement::InUse));
-        assert!(state.end(&second, false) && !state.is_logged_in());
+        assert!(state.end(&second, &refusal) && !state.is_logged_in());
 
         stop.cancel();
         assert!(state.take(first.clone(), &stop).is_err() && !state.is_logged_in());

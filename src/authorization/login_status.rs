@@ -20,7 +20,7 @@ pub enum LoginStatus {
 #[derive(Clone)]
 pub(super) enum LoginEvent {
     /// A person has to log in, for this reason.
-    Needed(&'static str),
+    Needed(String),
     /// The login does not work for now.
     Stuck(LoginTrouble),
     /// The server refused a call for want of scopes.
@@ -40,7 +40,7 @@ impl LoginStatus {
             wanted => Self::MoreScopes(wanted.to_vec()),
         };
         match (self, event) {
-            (_, LoginEvent::Needed(reason)) => Self::Needed(reason.to_owned()),
+            (_, LoginEvent::Needed(reason)) => Self::Needed(reason),
             (Self::Needed(_), LoginEvent::Connected)
             | (Self::Stuck(_), LoginEvent::Works)
             | (Self::Fine | Self::MoreScopes(_), LoginEvent::Wanting) => working,
@@ -72,7 +72,10 @@ mod tests {
         let needed = LoginStatus::Needed("a".to_owned());
         let other = LoginStatus::Needed("b".to_owned());
         for (event, expected) in [
-            (LoginEvent::Needed("b"), [&other, &other, &other, &other]),
+            (
+                LoginEvent::Needed("b".to_owned()),
+                [&other, &other, &other, &other],
+            ),
             (LoginEvent::Stuck(second), [&again, &again, &again, &needed]),
             (LoginEvent::Wanting, [&more, &more, &stuck, &needed]),
             (LoginEvent::Connected, [&fine, &more, &stuck, &more]),

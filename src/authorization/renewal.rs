@@ -206,13 +206,11 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
             GrantReplacement::Overtaken => Renewed::Done,
         },
         (Err(_), Some(refusal)) => {
-            // In words before the grant is forgotten, whose secrets must not show in them.
-            let reason = state.error(&refusal.to_string());
-            if !state.end(&grant, refusal.is_client_unknown()) {
-                return Renewed::Done;
+            if state.end(&grant, &refusal) {
+                Renewed::Refused
+            } else {
+                Renewed::Done
             }
-            tracing::warn!(server = %state.name, %reason, "the login cannot be renewed; log in again");
-            Renewed::Refused
         }
         (Err(error), None) => {
             let fault = http.token_fault().or_else(|| http.fault());

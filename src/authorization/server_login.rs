@@ -132,8 +132,10 @@ impl ServerLogin {
             self.state.note_challenge(header);
         }
         let Some(token) = self.state.token() else {
-            if is_for_tokens {
-                self.state.note(LoginEvent::Needed("it asks for a login"));
+            // A reason that is known already says more.
+            if is_for_tokens && !matches!(*self.status().borrow(), LoginStatus::Needed(_)) {
+                let why = "it asks for a login".to_owned();
+                self.state.note(LoginEvent::Needed(why));
             }
             return None;
         };
@@ -142,7 +144,8 @@ impl ServerLogin {
             return Some(token.header.clone());
         }
         if !token.is_renewable {
-            self.state.note(LoginEvent::Needed("it rejects its login"));
+            let why = "it rejects its login".to_owned();
+            self.state.note(LoginEvent::Needed(why));
             return None;
         }
         if let Some(trouble) = self.state.token_refused(&token.header) {

@@ -92,7 +92,8 @@ async fn a_refused_renewal_asks_a_person() {
     server.revoke_tokens();
     let refused = client.call("up__echo", "{}").await.failure();
     assert_eq!(refused["code"], "login_required", "{refused}");
-    wait_for_state(&daemon, "Authenticating").await;
+    let shown = wait_for_state(&daemon, "Authenticating").await;
+    has!(shown["last_error"], "its login has ended: ");
     let n_renewals = server.grants("refresh_token").len();
     client.call("up__echo", "{}").await.failure();
     assert_eq!(server.grants("refresh_token").len(), n_renewals);
