@@ -59,7 +59,9 @@ pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, BadHeader> {
         return Err(bad("has no token"));
     }
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(bad("has no valid token"));
+        return Err(bad(
+            "has a token with a character that tokens cannot contain",
+        ));
     }
     Ok(Some(token))
 }

@@ -73,29 +73,31 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcEr
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() {
-        return Err(wrong(&format!("{name} appears twice")));
+        return Err(wrong(&format!("{name} appears twice"), "send it once"));
     }
     match first.map(|value| value.to_str()) {
         None => Ok(None),
         Some(Ok(value)) => Ok(Some(value)),
-        Some(Err(_)) => Err(wrong(&format!(
-            "{name} contains characters that are not allowed in a header"
-        ))),
+        Some(Err(_)) => Err(wrong(
+            &format!("{name} contains characters that are not allowed in a header"),
+            "write the value as =?base64?VALUE?=",
+        )),
     }
 }
 
 fn mismatch(name: &str, header: Option<&str>, body: Option<&str>) -> RpcError {
-    wrong(&match (header, body) {
+    let why = match (header, body) {
         (None, _) => format!("{name} is missing"),
         (Some(header), None) => format!("{name} is {header:?}, but the body has no such value"),
         (Some(header), Some(body)) => format!("{name} is {header:?}, but the body says {body:?}"),
-    })
+    };
+    wrong(&why, "send the same in header and body")
 }
 
-fn wrong(why: &str) -> RpcError {
+fn wrong(why: &str, step: &str) -> RpcError {
     RpcError::new(
         RpcError::HEADER_MISMATCH,
-        format!("Header mismatch: {why}. Nothing ran; send the same in header and body."),
+        format!("Header mismatch: {why}. Nothing ran; {step}."),
     )
 }
 

@@ -77,7 +77,10 @@ fn whatever_is_missing_or_different_is_named() {
         &[("mcp-name", "=?base64?!?="), REGION, NUMBER],
         "mcp-name is",
     );
-    check(&[NAMED, NAMED, REGION, NUMBER], "mcp-name appears twice");
+    check(
+        &[NAMED, NAMED, REGION, NUMBER],
+        "mcp-name appears twice. Nothing ran; send it once",
+    );
     check(&[NAMED, NUMBER], "mcp-param-region is missing");
     check(
         &[NAMED, ("mcp-param-region", "EU"), NUMBER],

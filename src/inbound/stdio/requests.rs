@@ -13,6 +13,7 @@ use crate::{
     inbound::{
         Inbound,
         answering::Answering,
+        bounds,
         dispatch::{ServedClient, Work},
         session::OwnStream,
     },
@@ -188,7 +189,7 @@ impl Requests {
         while self.streams.try_join_next().is_some() {}
         if self.streams.len() >= STREAMS {
             let why = format!("{STREAMS} notification streams are already open on this connection");
-            let error = RpcError::new(RpcError::INTERNAL, why);
+            let error = bounds::overloaded(why, "Close one before opening another.");
             return self.refuse(Some(id), &error).await;
         }
         let out = self.out.clone();
