@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     runtime::sync::Guarded,
-    storage,
+    storage::{self, DiskFault},
     text::{Secret, Secrets, ServerName},
 };
 
@@ -110,10 +110,11 @@ impl LoginState {
     }
 
     /// Forgets the tokens, here and on disk. What we are registered as is kept.
-    pub(super) fn log_out(&self) -> io::Result<()> {
+    pub(super) fn log_out(&self) -> Result<(), DiskFault> {
         let file = self.file.lock();
         self.retire();
         let saved = self.write(&file, KeptLogin::log_out);
+        let saved = saved.map_err(DiskFault::of("write", &file));
         let mut memory = self.memory.lock();
         self.token.store(None);
         memory.absolve();

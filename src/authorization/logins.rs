@@ -9,9 +9,12 @@ use std::{
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{LoginError, ServerLogin, login_file, terms::Terms};
+use super::{ServerLogin, login_file, terms::Terms};
 use crate::{
-    config::ServerEntry, runtime::sync::Guarded, storage, storage::in_words, text::ServerName,
+    config::ServerEntry,
+    runtime::sync::Guarded,
+    storage::{self, DiskFault},
+    text::ServerName,
 };
 
 /// How long the end waits for a renewal: torn off, it may cost the login.
@@ -63,17 +66,12 @@ impl Logins {
     }
 
     /// Forgets the tokens of a server whose entry may lead elsewhere by now, and what it is registered as. Whether there was something.
-    pub fn forget_tokens(&self, name: &ServerName) -> Result<bool, LoginError> {
+    pub fn forget_tokens(&self, name: &ServerName) -> Result<bool, DiskFault> {
         let known = self.0.servers.lock().get(name).cloned();
         let was_logged_in = known.map_or(Ok(false), |login| login.log_out())?;
         let file = login_file::file_of(&self.0.data_dir, name);
         let was_there = file.exists();
-        storage::remove(&file).map_err(|error| {
-            LoginError::Failed(format!(
-                "the file with the tokens cannot be removed: {}",
-                in_words(&error)
-            ))
-        })?;
+        storage::remove(&file).map_err(DiskFault::of("remove", &file))?;
         Ok(was_logged_in || was_there)
     }
 

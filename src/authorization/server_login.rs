@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     link::{Authorization, Challenge, LoginHeader},
-    storage::in_words,
+    storage::DiskFault,
     text::{Secrets, ServerName},
 };
 
@@ -90,17 +90,12 @@ impl ServerLogin {
 
     /// Forgets the tokens, here and on disk. What we are registered as is kept. Where nobody is logged in nothing changes; whether
     /// somebody was.
-    pub fn log_out(&self) -> Result<bool, LoginError> {
+    pub fn log_out(&self) -> Result<bool, DiskFault> {
         if !self.state.is_logged_in() {
             return Ok(false);
         }
         self.pending.abandon();
-        self.state.log_out().map(|()| true).map_err(|error| {
-            LoginError::Failed(format!(
-                "the file with the tokens cannot be changed: {}",
-                in_words(&error)
-            ))
-        })
+        self.state.log_out().map(|()| true)
     }
 
     /// Whether it depends on exactly these terms.

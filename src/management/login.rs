@@ -26,7 +26,7 @@ impl Management {
         }
         let begun = login.begin().await;
         begun.map_err(|error| {
-            self.record_login(name, "login", Some(&error));
+            self.record_login(name, "login", Some(error.to_string()));
             self.login_failed(name, &error)
         })
     }
@@ -55,14 +55,14 @@ impl Management {
             Some(entry) => self.0.logins.forget_tokens(&entry.name),
             None => self.login_in(&view, name)?.log_out(),
         };
-        if ended == Ok(false) {
+        if matches!(ended, Ok(false)) {
             return Ok(ServerChange::of(self.server(name)?, &[]));
         }
-        self.record_login(name, "logout", ended.as_ref().err());
-        ended.map_err(|error| {
-            let error = format!("failed to log out of {name:?}: {error}");
-            let hint = "Check that mcpproxy can write to the data folder, then try again.";
-            Failure::new(ErrorCode::Internal, error, hint).of_server(name)
+        let fault = ended.as_ref().err();
+        self.record_login(name, "logout", fault.map(ToString::to_string));
+        ended.map_err(|fault| {
+            let error = format!("the tokens of {name} were not deleted: {fault}");
+            Failure::new(ErrorCode::Internal, error, fault.step()).of_server(name)
         })?;
         Ok(ServerChange::of(self.server(name)?, &["logged_out"]))
     }
@@ -149,8 +149,7 @@ impl Management {
         failure.with_step(step).of_server(name)
     }
 
-    fn record_login(&self, name: &str, action: &'static str, error: Option<&LoginError>) {
-        let error = error.map(ToString::to_string);
+    fn record_login(&self, name: &str, action: &'static str, error: Option<String>) {
         self.0.activity.note_change(action, name, error);
     }
 }

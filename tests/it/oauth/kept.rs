@@ -68,6 +68,22 @@ async fn logging_out_where_nobody_is_logged_in_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_logout_that_leaves_tokens_names_their_file() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, _) = logged_in(&server).await;
+    let file = daemon.home().data_dir().join("logins/up.json");
+    fs::remove_file(&file).expect("it is there");
+    fs::create_dir_all(file.join("in the way")).expect("a folder");
+    let (code, _, text) = daemon.home().cli(&["upstream", "logout", "up"]).await;
+    assert_eq!(code, 1, "{text}");
+    has!(
+        text,
+        "error: the tokens of up were not deleted: failed to write "
+    );
+    has!(text, "logins/up.json");
+}
+
+#[tokio::test]
 async fn a_token_is_for_the_address_that_it_was_given_for() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let (daemon, _) = logged_in(&server).await;
