@@ -166,10 +166,10 @@ impl LoginState {
         if let Some(outage) = http.outage() {
             return LoginError::Unreachable(self.error(&outage).to_string());
         }
-        let named = http
-            .named()
-            .filter(|_| matches!(error, AuthError::MetadataError(_)));
-        let Some((servers, Some(resource))) = named else {
+        let heard = http.heard();
+        let (AuthError::MetadataError(_), Some((_, servers)), Some(resource)) =
+            (error, heard.named_servers, heard.resource)
+        else {
             return self.failed(error, &[]);
         };
         if !is_part_of(&self.terms.url, &resource) {
@@ -178,11 +178,9 @@ impl LoginState {
             let why = self.error(&why).to_string();
             return LoginError::Needs(why, NextStep::fix_key("url", how));
         }
-        let why = format!("no usable metadata from its authorization server {servers}");
-        let why = match http.fault() {
-            Some(fault) => format!("{why}: it {fault}"),
-            None => why,
-        };
+        let fault = heard.fault.map(|fault| format!(": it {fault}"));
+        let fault = fault.unwrap_or_default();
+        let why = format!("no usable metadata from its authorization server {servers}{fault}");
         LoginError::NoPlace(self.error(&with_left_out(why, http)).to_string())
     }
 
@@ -244,7 +242,7 @@ impl LoginState {
             client_id: registered.client_id,
             client_secret: registered.client_secret.map(Secret::new),
             redirect_uri: redirect_uri.to_owned(),
-            secret_ends: found.http.secret_ends(),
+            secret_ends: found.http.heard().secret_ends,
         };
         self.keep(|kept| kept.remember(client.clone()));
         Ok(client)
@@ -308,7 +306,8 @@ impl LoginState {
         let exchanged = session
             .handle_callback_with_issuer(&code, &prepared.state, callback.issuer.as_deref())
             .await;
-        if let Some(why) = prepared.http.token_fault() {
+        let heard = prepared.http.heard();
+        if let Some(why) = heard.token_fault {
             let why = self.error(&format!("the authorization server {why}"));
             return Err(LoginError::BadAnswer(why.to_string()));
         }
@@ -318,7 +317,7 @@ impl LoginState {
                 // A new registration may not have been kept.
                 let secret = grant.client_secret.as_ref().map_or("", Secret::reveal);
                 let secrets: [&str; 2] = [&code, secret];
-                return Err(match (prepared.http.refusal(), &error) {
+                return Err(match (heard.refusal, &error) {
                     (Some(refusal), _) => {
                         if refusal.code == "invalid_client" {
                             self.keep(|kept| kept.forget_client(&grant.issuer));
@@ -326,7 +325,7 @@ impl LoginState {
                         self.refused(&refusal, &secrets)
                     }
                     (None, AuthError::TokenExchangeFailed(why)) => {
-                        let why = not_exchanged(why, prepared.http.fault().as_deref());
+                        let why = not_exchanged(why, heard.fault.as_deref());
                         self.error_without(&secrets, &why)
                     }
                     (None, error) => self.failed(error, &secrets),
@@ -393,7 +392,8 @@ fn not_registered(found: &Discovered) -> String {
             "the authorization server {issuer} does not let clients register themselves"
         );
     }
-    match (found.http.refusal(), found.http.fault()) {
+    let heard = found.http.heard();
+    match (heard.refusal, heard.fault) {
         (Some(refusal), _) => {
             format!("the authorization server {issuer} refused to register mcpproxy: {refusal}")
         }

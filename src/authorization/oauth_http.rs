@@ -41,18 +41,22 @@ pub(super) struct OAuthHttp {
 }
 
 /// Facts from an authorization server's answers that rmcp does not pass on.
-#[derive(Default)]
-struct ServerAnswers {
-    fault: Option<String>,
+#[derive(Clone, Default)]
+pub(super) struct ServerAnswers {
+    /// Why the last request had no usable answer, if it had none.
+    pub(super) fault: Option<String>,
     /// What is down.
     down: Option<String>,
-    refusal: Option<OAuthRefusal>,
-    token_fault: Option<String>,
-    secret_ends: Option<u64>,
+    /// How an authorization server refused the last request.
+    pub(super) refusal: Option<OAuthRefusal>,
+    /// Why the last answer with tokens cannot be used, though it refuses nothing.
+    pub(super) token_fault: Option<String>,
+    /// When the secret ends that came with the registration (RFC 7591, 3.2.1).
+    pub(super) secret_ends: Option<u64>,
     /// How many authorization servers the server names, where it says which, and those whose metadata is read.
-    named_servers: Option<(usize, String)>,
+    pub(super) named_servers: Option<(usize, String)>,
     /// What the server calls itself where it names them.
-    resource: Option<String>,
+    pub(super) resource: Option<String>,
 }
 
 /// The `error` with which an authorization server refuses a request (RFC 6749, 5.2; RFC 7591, 3.2.2), with its description, as they came.
@@ -98,19 +102,9 @@ impl OAuthHttp {
         }
     }
 
-    /// How an authorization server refused the last request.
-    pub(super) fn refusal(&self) -> Option<OAuthRefusal> {
-        self.heard.lock().refusal.clone()
-    }
-
-    /// Why the last request had no usable answer, if it had none.
-    pub(super) fn fault(&self) -> Option<String> {
-        self.heard.lock().fault.clone()
-    }
-
-    /// Why the last answer with tokens cannot be used, though it refuses nothing.
-    pub(super) fn token_fault(&self) -> Option<String> {
-        self.heard.lock().token_fault.clone()
+    /// The facts so far.
+    pub(super) fn heard(&self) -> ServerAnswers {
+        self.heard.lock().clone()
     }
 
     /// The same as the fault, if the server or its authorization server is down or out of reach.
@@ -120,26 +114,14 @@ impl OAuthHttp {
         Some(format!("{down} {}", heard.fault.as_ref()?))
     }
 
-    /// When the secret ends that came with the registration (RFC 7591, 3.2.1).
-    pub(super) fn secret_ends(&self) -> Option<u64> {
-        self.heard.lock().secret_ends
-    }
-
     /// Whether the server says where to log in, and names no place.
     pub(super) fn names_no_server(&self) -> bool {
         matches!(self.heard.lock().named_servers, Some((0, _)))
     }
 
-    /// The authorization servers that the server names, and what it calls itself there.
-    pub(super) fn named(&self) -> Option<(String, Option<String>)> {
-        let heard = self.heard.lock();
-        let (_, servers) = heard.named_servers.clone()?;
-        Some((servers, heard.resource.clone()))
-    }
-
     /// The reason why a search found nothing, where it was cut short.
     pub(super) fn left_out(&self) -> Option<String> {
-        let (named, _) = self.heard.lock().named_servers.clone()?;
+        let (named, _) = self.heard().named_servers?;
         (named > MOST_SERVERS).then(|| {
             format!("it names {named} authorization servers; mcpproxy tried only the first {MOST_SERVERS}")
         })
@@ -387,7 +369,7 @@ mod tests {
             let mut response = Response::new(body.as_bytes().to_vec());
             *response.status_mut() = http::StatusCode::from_u16(status).expect("a status");
             http.take_answer(&mut response);
-            let refusal = http.refusal();
+            let refusal = http.heard().refusal;
             let words = refusal.as_ref().map(ToString::to_string);
             assert_eq!(words.as_deref(), expected, "{status} {body}");
             let is_client_unknown = refusal.is_some_and(|refusal| refusal.is_client_unknown());
@@ -483,7 +465,7 @@ mod tests {
             let request = Request::get(url).body(Vec::new()).expect("a request");
             let error = http.request(request).await.expect_err(url);
             assert!(error.to_string().contains("neither https"), "{error}");
-            let fault = http.fault().expect("one");
+            let fault = http.heard().fault.expect("one");
             assert!(fault.contains("neither https"), "{fault}");
         }
         for url in [

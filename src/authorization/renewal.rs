@@ -195,8 +195,8 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
     };
     let http = Arc::new(OAuthHttp::new(&state.terms, Some(grant.resource.clone())).await);
     let renewed = request_tokens(state, &grant, http.clone()).await;
-    let refusal = http.refusal();
-    match (renewed, refusal) {
+    let heard = http.heard();
+    match (renewed, heard.refusal) {
         (Ok(renewed), _) => match state.replace(&grant, renewed, cause) {
             GrantReplacement::InUse => {
                 tracing::debug!(server = %state.name, "the token was renewed");
@@ -213,7 +213,7 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
             }
         }
         (Err(error), None) => {
-            let fault = http.token_fault().or_else(|| http.fault());
+            let fault = heard.token_fault.or(heard.fault);
             let why = fault.unwrap_or_else(|| format!("sent an unusable answer: {error}"));
             failed(state, &grant, &why)
         }
