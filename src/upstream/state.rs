@@ -135,7 +135,7 @@ impl State {
             ),
             (Self::Asleep, StateEvent::Wanted)
             | (_, StateEvent::Restarted)
-            | (Self::Authenticating { .. }, StateEvent::LoggedIn) => {
+            | (Self::Authenticating { .. } | Self::Waiting { .. }, StateEvent::LoggedIn) => {
                 (Self::Connecting { failures: 0 }, Action::Connect)
             }
             (Self::Waiting { failures }, StateEvent::Wanted | StateEvent::PauseOver)
@@ -317,6 +317,9 @@ mod tests {
             assert_eq!(waiting.on(event), expected, "{event:?}");
         }
         assert_eq!(ready.on(StateEvent::LoggedIn), (ready, Action::Nothing));
+        let again = (State::Connecting { failures: 0 }, Action::Connect);
+        let waiting = State::Waiting { failures: 3 };
+        assert_eq!(waiting.on(StateEvent::LoggedIn), again);
     }
 
     #[test]

@@ -74,17 +74,15 @@ impl Worker {
             (true, State::Waiting { .. } | State::Failed { .. }) => {
                 self.put_off_until_login(None).await;
             }
-            (false, State::Authenticating { .. }) => {
+            (false, State::Authenticating { .. } | State::Waiting { .. })
+                if self.shared.login_trouble().is_none() =>
+            {
                 // A caller that waits for the outcome of the login waits for the attempt that follows.
                 self.set_status(|status| {
                     status.settled = false;
                     status.last_error = None;
                 });
                 self.apply(StateEvent::LoggedIn).await;
-            }
-            // A login that did not work for a while does so again.
-            (false, State::Waiting { .. }) if self.shared.login_trouble().is_none() => {
-                self.apply(StateEvent::Wanted).await;
             }
             // An attempt reports its own outcome, and a sleeping server needs none.
             _ => (),
