@@ -81,6 +81,10 @@ pub(super) enum BadReference {
         "has the unknown reference \"${{{0}}}\"; write ${{NAME}}, ${{keyring:NAME}}, or \"$${{\" for a literal \"${{\""
     )]
     Unknown(String),
+    #[error(
+        "refers to a secret by a name that no secret can have; use at most 128 letters, digits, `.`, `_`, `-` and `/`"
+    )]
+    SecretName,
     #[error("has a \"${{\" without its \"}}\"; write \"$${{\" for a literal \"${{\"")]
     Unclosed,
 }
@@ -268,11 +272,10 @@ pub(super) fn by_name(text: &str) -> String {
 
 /// The value of a reference, of which `inside` is between the braces.
 fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference> {
-    let unknown = || BadReference::Unknown(shown_inside(inside));
     // `${keyring:-x}` is not the variable `keyring` with the default `x`: what a reference means must not depend on its default.
     if let Some(name) = inside.strip_prefix(keyring::PREFIX) {
         if !is_secret_name(name) {
-            return Err(unknown());
+            return Err(BadReference::SecretName);
         }
         let found = (lookup.secrets)(name);
         return found
@@ -288,7 +291,7 @@ fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference
     };
     let name = name.strip_prefix("env:").unwrap_or(name);
     if !is_variable_name(name) || default.is_some_and(|d| d.contains("${")) {
-        return Err(unknown());
+        return Err(BadReference::Unknown(shown_inside(inside)));
     }
     match ((lookup.variables)(name), default) {
         // As in a shell, `:-` also replaces an empty value.
@@ -394,9 +397,9 @@ mod tests {
         check("${NONE}", "needs the variable NONE");
         check("${env:NONE}", "needs the variable NONE");
         check("${keyring:gh}", "needs the secret gh");
-        check("${keyring:}", "unknown reference");
-        check("${keyring:a b}", "unknown reference");
-        check("${keyring:-a b}", "unknown reference");
+        check("${keyring:}", "a name that no secret can have");
+        check("${keyring:a b}", "a name that no secret can have");
+        check("${keyring:-a b}", "a name that no secret can have");
         check("${input:x}", "\"${input:***}\"");
         check("${a b}", "\"${***}\"");
         check("${}", "\"${}\"");
