@@ -283,6 +283,7 @@ impl NextStep {
                 let value = match &**key {
                     "url" | "oauth.redirect_uri" => "URL",
                     "oauth.client_id" => "ID",
+                    "headers.Authorization" => "null",
                     "cwd" => "DIR",
                     "init_timeout" => "5m",
                     "protocol_era" => "auto",

@@ -101,7 +101,10 @@ impl Management {
                 ),
                 Transport::Remote(_) => (
                     "logs in with the `Authorization` in its `headers`",
-                    NextStep::fix("correct `headers.Authorization`, or remove it to log in"),
+                    NextStep::fix_key(
+                        "headers.Authorization",
+                        "correct it, or remove it to log in",
+                    ),
                 ),
             };
             nothing_to_log_in_to(name, why, step)
