@@ -123,13 +123,16 @@ impl Filter {
     }
 
     fn read(params: Option<&Raw>) -> Result<Self, RpcError> {
-        let wrong = || {
-            let why = "subscriptions/listen did not run: \"notifications\" must be an object, such as {\"toolsListChanged\": true}";
+        let wrong = |must: &str| {
+            let why = format!("subscriptions/listen did not run: \"notifications\" must be {must}");
             RpcError::invalid_params(why)
         };
         let filter = params.and_then(|params| params.get("notifications"));
-        let filter = filter.ok_or_else(wrong)?;
-        filter.read().map_err(|_| wrong())
+        let filter = filter.filter(Raw::is_object);
+        let filter =
+            filter.ok_or_else(|| wrong("an object, such as {\"toolsListChanged\": true}"))?;
+        let fits = "an object with lists of strings in \"resourceSubscriptions\" and \"taskIds\", and true or false elsewhere";
+        filter.read().map_err(|_| wrong(fits))
     }
 
     /// What can be had on an endpoint with these capabilities. Of resources and tasks each server decides itself.
@@ -419,6 +422,9 @@ mod tests {
         assert!(kept.cost() > 3 * MAX_URI);
         assert_eq!(kept.updates, Some(BTreeSet::from([fits])));
         assert_eq!(filter("null").updates, None);
+        let odd = Raw::parse_str(r#"{"notifications":{"taskIds":"t"}}"#).expect("JSON");
+        let error = Filter::read(Some(&odd)).expect_err("a fault");
+        assert!(error.message.contains("lists of strings"), "{error:?}");
         assert_eq!(
             filter("[\"\\u0061\"]").updates,
             Some(BTreeSet::from(["a".to_owned()]))
