@@ -29,13 +29,6 @@ impl HintText {
         }
     }
 
-    /// Words for models alone.
-    pub fn for_models(words: impl Into<String>) -> Self {
-        let mut hint = Self::new(words);
-        hint.is_for_models = true;
-        hint
-    }
-
     /// After a request of which nothing ran.
     #[must_use]
     pub fn not_run(mut self) -> Self {

@@ -4,7 +4,7 @@
 use super::{ServerRow, ServerState};
 use crate::{
     config::TransportKind,
-    failure::{ErrorCode, Failure, HintText, NextStep},
+    failure::{ErrorCode, Failure, NextStep},
     text::{Secrets, TextKind, redact, shortened, visible::push_visible},
 };
 
@@ -39,7 +39,7 @@ pub(super) fn for_agent(mut failure: Failure) -> Failure {
         "the configuration file is unusable".clone_into(&mut failure.error);
     }
     if let Some(words) = hint(failure.code) {
-        failure.hint = HintText::for_models(words);
+        failure.hint = Failure::agents_only(failure.code, "", words).hint;
     }
     failure
 }

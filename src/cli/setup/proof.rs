@@ -87,12 +87,16 @@ fn not_called(why: CommandFailure, has_token: bool) -> CommandFailure {
         ""
     };
     let outcome = format!("everything is set up, but the call of retrieve_tools{with} failed");
-    let why = why.undone(&outcome);
-    if is_token {
-        why.next("`mcpproxy token add NAME`, then set MCPPROXY_TOKEN to its token, or unset it")
-    } else {
-        why.or_next("`mcpproxy doctor` says what is wrong")
-    }
+    let step = match why.code {
+        _ if is_token => {
+            "`mcpproxy token add NAME`, then set MCPPROXY_TOKEN to its token, or unset it"
+        }
+        Some(ErrorCode::AccessDenied) if !has_token => {
+            "`mcpproxy access check anonymous retrieve_tools` shows why"
+        }
+        _ => "`mcpproxy doctor` says what is wrong",
+    };
+    why.undone(&outcome).or_next(step)
 }
 
 /// Calls `retrieve_tools`. The request has no session, so its answer is plain JSON.
@@ -117,7 +121,9 @@ async fn ask(address: SocketAddr, token: Option<&str>) -> Done {
     let status = status.and_then(|code| code.parse::<StatusCode>().ok());
     let status = status.ok_or_else(odd)?;
     let refused = |text: &str| {
-        let refusal = daemon_client::refusal(status, text.as_bytes());
+        let mut refusal = daemon_client::refusal(status, text.as_bytes());
+        // It is for models.
+        refusal.hint = None;
         CommandFailure::from(DaemonError::Refused(refusal))
     };
     if status != StatusCode::OK {
