@@ -219,6 +219,6 @@ mod tests {
         assert_eq!(refused.code, ErrorCode::SecretExists);
         let nowhere = to_keyring(&files, "y", "env.KEY").expect_err("no such server");
         let step = nowhere.over_rest().hint;
-        assert_eq!(step, "GET /api/v1/servers lists the servers.");
+        assert_eq!(step.for_people(), "GET /api/v1/servers lists the servers.");
     }
 }

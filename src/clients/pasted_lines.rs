@@ -109,9 +109,8 @@ fn installs(words: &[String]) -> bool {
     let plain = plain.skip_while(is_option);
     let verbs = plain.take_while(|word| !is_option(word)).take(2);
     let verbs: Vec<&str> = verbs.collect();
-    let first = match verbs[..] {
-        ["run" | "exec", first] | [first, ..] => first,
-        [] => return false,
+    let (["run" | "exec", first] | [first, ..]) = verbs[..] else {
+        return false;
     };
     can && (PREPARING.contains(&first) || verbs.iter().any(|word| INSTALLING.contains(word)))
 }

@@ -232,7 +232,7 @@ mod tests {
         let failure = unreadable_log(folder.path(), &error);
         assert_eq!(failure.error, "the log cannot be read: it is a folder");
         let step = format!("Move {} away.", folder.path().display());
-        assert_eq!(failure.hint, step);
+        assert_eq!(failure.hint.for_people(), step);
     }
 
     #[test]
