@@ -123,17 +123,18 @@ impl LegacySseShared {
 
     /// A server that does not know the session has forgotten the stream, too, even if the stream is still open.
     fn not_taken(&self, id: Option<&Id>, refusal: HttpRefusal) -> LinkError {
-        if refusal.means_no_session() {
-            let why = "the server does not know the session any more";
-            let error = LinkError::NotDelivered(why.to_owned());
-            // First this one, which was not read; the end would call it lost with the others.
-            if let Some(number) = id.and_then(Id::our_number) {
-                self.in_flight.finish(number, Err(error.clone()));
-            }
-            self.end(why);
+        let is_forgotten = refusal.means_no_session();
+        let error = refusal.into_error();
+        if !is_forgotten {
             return error;
         }
-        refusal.into_error()
+        let error = error.session_lost();
+        // First this one, which was not read; the end would call it lost with the others.
+        if let Some(number) = id.and_then(Id::our_number) {
+            self.in_flight.finish(number, Err(error.clone()));
+        }
+        self.end("it has forgotten the session");
+        error
     }
 
     /// Hands the messages of a response to the reader.

@@ -123,7 +123,7 @@ async fn a_server_that_does_not_know_the_session_has_not_read_the_request() {
         let mut first = client.call(1).await.expect("taken");
         let error = client.call(2).await.err();
         assert!(
-            matches!(error, Some(LinkError::NotDelivered(_))),
+            matches!(error, Some(LinkError::SessionLost(_))),
             "{error:?}"
         );
         let error = last(&mut first).await.expect_err("the session is gone");
