@@ -1,6 +1,6 @@
 //! Servers over HTTP+SSE (2024-11-05): finding out what a server speaks, and what happens when its stream ends.
 
-use crate::support::prelude::*;
+use crate::support::{prelude::*, script::HttpTrouble};
 
 #[tokio::test]
 async fn configured_headers_go_with_every_request() {
@@ -71,4 +71,25 @@ async fn a_server_that_speaks_neither_is_told_both_failures() {
     let older = error("older").await;
     has!(older, "404");
     lacks!(older, "Streamable");
+}
+
+#[tokio::test]
+async fn one_that_opens_the_stream_and_takes_no_message_is_told_by_that_alone() {
+    let upstream = FakeUpstream::sse().await;
+    let refuse = HttpTrouble::Refused(404);
+    upstream
+        .change(|script| script.http.trouble = Some(refuse))
+        .await;
+    let auto = json!({"type": "auto"});
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &upstream, auto)
+        .await;
+    let row = until_async("the error", async || {
+        let row = daemon.row("up").await;
+        row["reason"].is_string().then_some(row)
+    })
+    .await;
+    let reason = "session lost: the server answered HTTP 404: trouble";
+    assert_eq!(row["reason"], reason);
+    has!(row["next_step"], "read the log on its host");
 }

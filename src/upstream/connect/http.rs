@@ -45,13 +45,10 @@ pub(super) async fn reach(
             .open_streamable()
             .await
             .map_err(|failed| *failed.error),
-        RemoteKind::Sse => server.open_sse().await,
+        RemoteKind::Sse => server.open_sse(None).await,
         RemoteKind::Auto => match server.open_streamable().await {
             Ok(ready) => Ok(ready),
-            Err(failed) if failed.may_be_older => {
-                let opened = server.open_sse().await;
-                opened.map_err(|second| neither(&failed.error, &second))
-            }
+            Err(failed) if failed.may_be_older => server.open_sse(Some(&failed.error)).await,
             Err(failed) => Err(*failed.error),
         },
     }
@@ -158,8 +155,8 @@ impl RemoteServer<'_> {
         Err(ConnectError::plain(reason, NextStep::Wait))
     }
 
-    /// Opens it over HTTP+SSE.
-    async fn open_sse(&self) -> Result<Ready, ConnectError> {
+    /// Opens it over HTTP+SSE. One that opens the stream speaks this; for another, what came `over_http` counts, too.
+    async fn open_sse(&self, over_http: Option<&ConnectError>) -> Result<Ready, ConnectError> {
         use link::legacy_sse::StreamOpenError;
 
         let entry = self.attempt.entry;
@@ -169,8 +166,12 @@ impl RemoteServer<'_> {
             Ok(made) => made,
             Err(StreamOpenError::Endpoint(error)) => return Err(misconfigured(&error)),
             Err(StreamOpenError::Link(error)) => {
-                let error = OpenError::Link(error);
-                return Err(ConnectError::of_handshake(entry, &error));
+                let over_http = over_http.filter(|_| !matches!(error, LinkError::OddEndpoint(_)));
+                let error = ConnectError::of_handshake(entry, &OpenError::Link(error));
+                return Err(match over_http {
+                    Some(first) => neither(first, &error),
+                    None => error,
+                });
             }
         };
         let shaken = self.shake_hands(made.by(Link::LegacySse)).await;
