@@ -17,6 +17,19 @@ pub(super) struct Written {
     pub(super) stdout: Option<String>,
 }
 
+/// What a program did that does not work, as far as a step hangs on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Conduct {
+    /// It ended by itself.
+    Exited,
+    /// It answered with an error, which says why.
+    Refused,
+    /// It runs and does not answer.
+    Silent,
+    /// Another thing.
+    Other,
+}
+
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectError {
@@ -30,8 +43,8 @@ pub struct ConnectError {
     pub(super) wrote: Box<Written>,
     /// How long the server asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
-    /// The program ended by itself.
-    pub(super) has_exited: bool,
+    /// What the program did.
+    pub(super) conduct: Conduct,
 }
 
 impl ConnectError {
@@ -50,7 +63,7 @@ impl ConnectError {
                 stdout: self.wrote.stdout.map(|line| shown(&line, secrets)),
             }),
             retry_after: self.retry_after,
-            has_exited: self.has_exited,
+            conduct: self.conduct,
         }
     }
 
@@ -66,7 +79,7 @@ impl ConnectError {
     /// program has ended.
     pub(super) fn after_writing(mut self, line: &str) -> Self {
         self.wrote.stdout = Some(line.to_owned());
-        if !self.has_exited {
+        if self.conduct != Conduct::Exited {
             self.step = NextStep::act(Self::ONLY_MESSAGES);
         }
         self
@@ -84,7 +97,14 @@ impl ConnectError {
             );
         }
         if matches!(self.step, NextStep::ReadLog) && !has_log {
-            self.step = NextStep::RunByHand;
+            self.step = match self.conduct {
+                Conduct::Refused => NextStep::act("correct what it says, then restart the server"),
+                Conduct::Silent => NextStep::fix_key(
+                    "init_timeout",
+                    "have its `args` start it for stdio, or raise its `init_timeout` if it is slow",
+                ),
+                Conduct::Exited | Conduct::Other => NextStep::RunByHand,
+            };
         }
         self.wrote.stderr = wrote;
         self
@@ -107,7 +127,7 @@ impl ConnectError {
             step,
             wrote: Box::default(),
             retry_after: None,
-            has_exited: false,
+            conduct: Conduct::Other,
         }
     }
 }
@@ -129,7 +149,10 @@ pub(super) fn shown(text: &str, secrets: &Secrets) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::text::ServerName;
 
     #[test]
     fn the_words_of_stderr_and_stdout_are_told_apart() {
@@ -138,6 +161,24 @@ mod tests {
         error.wrote.stderr = Some("v1".to_owned());
         let expected = "no answer: \"v1\"; an unexpected line on its stdout: \"hello\"";
         assert_eq!(error.whole(), expected);
+    }
+
+    #[test]
+    fn only_a_program_that_has_ended_is_run_by_hand_to_see_why() {
+        let name = ServerName::parse("s").expect("a name");
+        let log = StderrLog::new(Path::new("/nowhere"), &name);
+        for (conduct, expected) in [
+            (Conduct::Exited, "run its command by hand"),
+            (Conduct::Refused, "correct what it says"),
+            (Conduct::Silent, "init_timeout=5m"),
+        ] {
+            let error = ConnectError {
+                conduct,
+                ..ConnectError::plain("no answer", NextStep::ReadLog)
+            };
+            let step = error.with_words(&log, 0).step.at_terminal("s");
+            assert!(step.contains(expected), "{step}");
+        }
     }
 
     #[test]

@@ -282,6 +282,8 @@ async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
     for (status, next_step) in [
         (StatusCode::UNAUTHORIZED, "upstream login up"),
         (StatusCode::NOT_FOUND, "/mcp"),
+        (StatusCode::FOUND, "if that is a login page"),
+        (StatusCode::BAD_REQUEST, "correct its `url` or `headers`"),
         (StatusCode::BAD_GATEWAY, "read the log on its host"),
     ] {
         let refuse = move || async move { (status, "no") };

@@ -15,6 +15,7 @@ use crate::{
     link::{Link, LinkError},
     runtime::sync::Guarded,
     text::names::ServerName,
+    upstream::connect_error::Conduct,
     wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
 };
 
@@ -110,7 +111,15 @@ impl ListError {
                 super::step(entry, error)
             }
             ListProblem::Refused { .. } => refused_step(entry),
-            _ => faulty_step(entry),
+            _ => faulty_step(),
+        }
+    }
+
+    /// What the program did.
+    pub(in crate::upstream) fn conduct(&self) -> Conduct {
+        match self.problem {
+            ListProblem::Refused { .. } => Conduct::Refused,
+            _ => Conduct::Other,
         }
     }
 
@@ -141,7 +150,7 @@ impl ReadLists {
         let why = |each: &dyn Fn(&ListError) -> String| {
             let reasons: Vec<String> = self.failed.iter().map(each).collect();
             let what = if self.failed.iter().all(ListError::is_cut) {
-                "it works, but some definitions are unusable"
+                "it works, but some definitions are missing"
             } else {
                 "it works, but some lists are unreadable"
             };

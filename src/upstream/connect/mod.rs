@@ -31,7 +31,7 @@ use crate::{
     text::ServerName,
     upstream::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
-        connect_error::ConnectError,
+        connect_error::{Conduct, ConnectError},
     },
     wire::{Raw, Revision},
 };
@@ -124,10 +124,13 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
     let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
         let seconds = deadline.as_secs();
         return Err(match entry.transport {
-            Transport::Stdio(_) => ConnectError::plain(
-                &format!("no answer within {seconds} s of its start"),
-                NextStep::ReadLog,
-            ),
+            Transport::Stdio(_) => ConnectError {
+                conduct: Conduct::Silent,
+                ..ConnectError::plain(
+                    &format!("no answer within {seconds} s of its start"),
+                    NextStep::ReadLog,
+                )
+            },
             Transport::Remote(_) => ConnectError::plain(
                 &format!("no answer within {seconds} s"),
                 NextStep::fix_key(
@@ -157,6 +160,7 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
     };
     let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
         outside: error.outside().into(),
+        conduct: error.conduct(),
         ..ConnectError::plain(&error.to_string(), error.step(entry))
     })?;
     Ok(Open {
@@ -203,11 +207,8 @@ fn silent_step(entry: &ServerEntry) -> NextStep {
 }
 
 /// What the operator can do about a server whose answer is against the protocol.
-fn faulty_step(entry: &ServerEntry) -> NextStep {
-    match entry.transport {
-        Transport::Stdio(_) => NextStep::ReadLog,
-        Transport::Remote(_) => NextStep::act("report this to the server's authors"),
-    }
+fn faulty_step() -> NextStep {
+    NextStep::act("report this to the server's authors")
 }
 
 /// What the operator can do about a server that answers and refuses.
@@ -229,7 +230,7 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
         } => match entry.transport.kind() {
             TransportKind::Auto => NextStep::fix_key(
                 "url",
-                "check the path of its `url`: most end in /mcp or /sse",
+                "check the path of its `url` (most end in /mcp or /sse)",
             ),
             _ => NextStep::FindType,
         },
@@ -244,13 +245,18 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
         }
         LinkError::Endless(_) => NextStep::act(ConnectError::ONLY_MESSAGES),
         LinkError::Ourselves => NextStep::Remove,
-        LinkError::Status { status: 429, .. } => NextStep::Wait,
+        LinkError::Status { status, .. } if *status == 429 || error.retry_after().is_some() => {
+            NextStep::Wait
+        }
         LinkError::Status {
             status: 300..=399, ..
         } => NextStep::fix_key(
             "url",
-            "write the address to which it redirects into its `url`",
+            "if that is a login page, add credentials to its `headers`; else write the new address into its `url`",
         ),
+        LinkError::Status {
+            status: 400..=499, ..
+        } => NextStep::fix("tell its operator, or correct its `url` or `headers`"),
         LinkError::Tls(mistake) => match mistake.key() {
             Some(key) => NextStep::fix_key(key, mistake.step()),
             None => NextStep::fix(mistake.step()),
@@ -266,15 +272,13 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             "url",
             "correct the port in its `url`, or write https:// if it speaks TLS",
         ),
-        LinkError::OddEndpoint(_) => faulty_step(entry),
+        LinkError::OddEndpoint(_) | LinkError::Broken(_) => faulty_step(),
         LinkError::Status { .. }
         | LinkError::SessionLost(_)
         | LinkError::NoNewSession(_)
         | LinkError::SessionRenewed
         | LinkError::HeaderMismatch(_) => refused_step(entry),
-        LinkError::NotDelivered(_) | LinkError::Lost(_) | LinkError::Broken(_) => {
-            silent_step(entry)
-        }
+        LinkError::NotDelivered(_) | LinkError::Lost(_) => silent_step(entry),
     }
 }
 
@@ -284,13 +288,17 @@ impl ConnectError {
         let step = match error {
             OpenError::Link(error) => step(entry, error),
             OpenError::Refused { .. } => refused_step(entry),
-            OpenError::Unusable => faulty_step(entry),
+            OpenError::Unusable => faulty_step(),
             OpenError::Exited(_) => silent_step(entry),
         };
         Self {
             outside: error.outside().into(),
             retry_after: error.retry_after(),
-            has_exited: matches!(error, OpenError::Exited(_)),
+            conduct: match error {
+                OpenError::Exited(_) => Conduct::Exited,
+                OpenError::Refused { .. } => Conduct::Refused,
+                _ => Conduct::Other,
+            },
             ..Self::plain(&error.to_string(), step)
         }
     }
@@ -306,6 +314,7 @@ impl ConnectError {
         };
         Self {
             outside: error.outside().into(),
+            conduct: Conduct::Refused,
             ..Self::plain(&error.to_string(), step)
         }
     }
