@@ -4,7 +4,7 @@ use super::{Done, Output, connection, output::count};
 use crate::{
     daemon_client::{AnswerDeadline, DaemonClient},
     gate::Standing,
-    management::{ServerDetails, ServerRow, ServerState},
+    management::{LeftOut, ServerDetails, ServerRow, ServerState},
 };
 
 /// Seconds to wait for a first connection. A download takes longer, and should not keep the terminal busy.
@@ -63,6 +63,10 @@ fn sentence(server: &ServerRow, is_over_files: bool) -> String {
     let held = server.held_in_words();
     let held = held.map(|held| format!(", {held}: `mcpproxy upstream inspect {name}` shows why"));
     let held = held.unwrap_or_default();
+    let left_out = server.left_out.as_ref().map(LeftOut::short);
+    let left_out =
+        left_out.map(|some| format!(", {some}: `mcpproxy upstream show {name}` shows why"));
+    let held = format!("{held}{}", left_out.unwrap_or_default());
     match server.state {
         ServerState::Disconnected if is_over_files => {
             format!("starts with the daemon{tools}{held}")

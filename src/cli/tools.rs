@@ -15,7 +15,7 @@ use crate::{
     config::BrokenEntry,
     daemon_client::{self, DaemonClient},
     failure::ErrorCode,
-    management::{ServerDetails, ShownTool, ToolList, ToolRow},
+    management::{ServerDetails, ServerState, ShownTool, ToolList, ToolRow},
     wire::Raw,
 };
 
@@ -119,9 +119,18 @@ impl ListTools {
         {
             let path = connection::server_path(server, "");
             let ServerDetails { server: row, .. } = daemon.fetch(&path).await?;
-            let why = row.last_error.map(|error| format!(": {error}"));
-            let why = why.unwrap_or_default();
-            out.note(&format!("{} has listed no tools yet{why}", row.name));
+            let rests = matches!(row.state, ServerState::Ready | ServerState::Disconnected);
+            let what = match row.left_out {
+                Some(_) => "has no usable tools",
+                None if rests && row.standing().is_usable() && !daemon.is_over_files() => {
+                    "has no tools"
+                }
+                None => "has listed no tools yet",
+            };
+            let left_out = row.left_out.map(|left_out| left_out.to_string());
+            let why = row.last_error.or(left_out);
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            out.note(&format!("{} {what}{why}", row.name));
             row.next_step.iter().for_each(|step| out.next(step));
             return Ok(());
         }

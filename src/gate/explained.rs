@@ -83,8 +83,9 @@ impl Rules<'_> {
     }
 
     fn unknown_tool(self, caller: &Caller, server: &str, tool: &str) -> Failure {
-        let known = self.snapshot.servers.get(server);
-        let known = known.map(|known| &known.tools[..]).unwrap_or_default();
+        let listed = self.snapshot.servers.get(server);
+        let known = listed.map(|listed| &listed.tools[..]).unwrap_or_default();
+        let is_unusable = listed.is_some_and(|listed| listed.lacks_usable(tool));
         // A name that a held definition brings is a stranger's text, too.
         let is_visible = |name: &str| {
             !self.snapshot.hides(server, ThingKind::Tool, name)
@@ -95,19 +96,19 @@ impl Rules<'_> {
             .strip_prefix(server)
             .and_then(|rest| rest.strip_prefix(':'));
         let close = names::closest_allowed(own.unwrap_or(tool), names, is_visible);
-        let is_known = self.snapshot.servers.contains_key(server);
         let hint = match close {
             Some(close) => format!("Did you mean its tool {close:?}?"),
-            None if !is_known => "Try again in a moment, or tell the user.".to_owned(),
-            None if known.is_empty() => "Use another server, or tell the user.".to_owned(),
+            None if listed.is_none() => "Try again in a moment, or tell the user.".to_owned(),
+            None if known.is_empty() || is_unusable => {
+                "Use another server, or tell the user.".to_owned()
+            }
             None => "Find its exact name: search for the tool, or list the tools.".to_owned(),
         };
-        let error = if is_known && known.is_empty() {
-            format!("the server {server:?} has no tools at all")
-        } else if is_known {
-            format!("the server {server:?} has no tool {tool:?}")
-        } else {
-            format!("the tools of the server {server:?} are not known")
+        let error = match listed {
+            None => format!("the tools of the server {server:?} are not known"),
+            Some(_) if is_unusable => format!("the server {server:?} has no usable tool {tool:?}"),
+            Some(_) if known.is_empty() => format!("the server {server:?} has no tools at all"),
+            Some(_) => format!("the server {server:?} has no tool {tool:?}"),
         };
         let step = NextStep::ShowTools;
         Failure::for_agents(ErrorCode::UnknownTool, error, hint, step).with_closest(close)

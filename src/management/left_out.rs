@@ -15,7 +15,7 @@ const SHOWN: usize = 3;
 const LONGEST: usize = 300;
 
 /// What to do about definitions that are left out.
-pub const LEFT_OUT_STEP: &str = "tell the server's authors; its other tools work";
+pub const LEFT_OUT_STEP: &str = "report this to the server's authors";
 
 /// Definitions that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -1,6 +1,6 @@
 //! Failures for operators: the failures that models get, with the next steps of a person, who may read paths and run commands.
 
-use super::{Backing, Management, ServerRow};
+use super::{Backing, LEFT_OUT_STEP, LeftOut, Management, ServerRow};
 use crate::{
     config::{Settings, TransportKind},
     failure::{ErrorCode, Failure, NextStep},
@@ -18,6 +18,7 @@ impl Management {
         };
         let error = match (failure.code, &failure.server) {
             (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
+            (ErrorCode::UnknownTool, Some(server)) => self.why_unusable(server, &failure),
             (ErrorCode::LoginRequired, Some(server)) if step == Some(NextStep::LogIn) => {
                 self.login_obstacle(server).map(|(why, first)| {
                     step = Some(first);
@@ -55,10 +56,17 @@ impl Management {
         let server = failure.server.as_deref();
         match (failure.code, server) {
             (ErrorCode::UnknownTool, Some(server)) => {
+                let wanted = failure.tool.as_deref().unwrap_or_default();
                 match self.view_in_force().lists.servers.get(server) {
                     None => Some(NextStep::Restart),
+                    Some(listed) if listed.lacks_usable(wanted) => {
+                        Some(NextStep::act(LEFT_OUT_STEP))
+                    }
                     // It was listed: another start lists the same.
-                    Some(known) if known.tools.is_empty() => Some(self.step_at_its_log(server)),
+                    Some(listed) if listed.tools.is_empty() => Some(
+                        NextStep::act("`mcpproxy tools list` lists the tools of all servers")
+                            .or_request("GET /api/v1/tools lists the tools."),
+                    ),
                     Some(_) => None,
                 }
             }
@@ -81,8 +89,7 @@ impl Management {
                 self.server(server).ok().and_then(ServerRow::own_step)
             }
             (code, Some(server)) if code.may_have_run() => {
-                let row = self.server(server).ok();
-                let has_log = row.is_some_and(|row| row.transport == Some(TransportKind::Stdio));
+                let has_log = !self.0.recent_log(server, 1).is_empty();
                 Some(NextStep::CheckCall { has_log })
             }
             (code, Some(server)) => self.view_in_force().next_step(code, server),
@@ -102,22 +109,27 @@ impl Management {
         Some(format!("the server {server:?} is not available: {reason}"))
     }
 
-    /// The next step after a call that a server answered with an error of its own.
-    pub fn after_rpc_error(&self, server: &str, tool: &str, code: i64) -> NextStep {
-        if code == RpcError::INVALID_PARAMS {
-            return NextStep::ShowTool { tool: tool.into() };
-        }
-        self.step_at_its_log(server)
+    /// What it lists of its tools that cannot be used, where the wanted one is missing for that.
+    fn why_unusable(&self, server: &str, failure: &Failure) -> Option<String> {
+        let view = self.view_in_force();
+        let listed = view.lists.servers.get(server)?;
+        let left_out = LeftOut::of(listed, &view.settings.servers.get(server)?.secrets)?;
+        let is_it = listed.lacks_usable(failure.tool.as_deref()?);
+        is_it.then(|| format!("{}; {left_out}", failure.error))
     }
 
-    /// The step where only the server can say why.
-    fn step_at_its_log(&self, server: &str) -> NextStep {
+    /// The next step after a call that a server answered with an error of its own: its arguments, or the log where the server may say more.
+    pub fn after_rpc_error(&self, server: &str, tool: &str, code: i64) -> NextStep {
         let row = self.server(server).ok();
-        let is_remote = row.is_some_and(|row| row.transport != Some(TransportKind::Stdio));
-        if is_remote {
-            NextStep::act("read the log on its host, or tell its operator").for_all()
-        } else {
+        let is_program = row.is_some_and(|row| row.transport == Some(TransportKind::Stdio));
+        let has_log = !self.0.recent_log(server, 1).is_empty();
+        let is_of_params = code == RpcError::INVALID_PARAMS;
+        if has_log && !is_of_params {
             NextStep::ReadLog
+        } else if is_program || is_of_params {
+            NextStep::ShowTool { tool: tool.into() }
+        } else {
+            NextStep::act("read the log on its host, or tell its operator").for_all()
         }
     }
 }

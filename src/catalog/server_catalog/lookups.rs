@@ -109,4 +109,12 @@ impl ServerCatalog {
         };
         !self.keeps(kind, name) && self.problems.iter().any(is_it)
     }
+
+    /// Whether it lists this tool, or tools of other names alone, and none that can be used.
+    pub fn lacks_usable(&self, tool: &str) -> bool {
+        let is_left_out =
+            |problem: &Problem| problem.is_left_out && problem.kind == ThingKind::Tool;
+        let has_none = self.tools.is_empty() && self.problems.iter().any(is_left_out);
+        has_none || self.leaves_out(ThingKind::Tool, tool)
+    }
 }
