@@ -100,12 +100,15 @@ pub(super) fn of_daemon(rows: &[ServerRow], broken: &[&str]) -> Vec<DoctorFindin
 fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
     let tools = row.tools.map(|tools| format!(", {}", count(tools, "tool")));
     let tools = tools.unwrap_or_default();
-    let finding = match (row.standing(), row.state) {
-        (Standing::Disabled, _) => return None,
-        (Standing::Quarantined, _) => held_by_daemon(row),
+    let finding = match (row.standing(), row.state, &row.last_error) {
+        (Standing::Disabled, ..) => return None,
+        (Standing::Quarantined, ..) => held_by_daemon(row),
         _ if row.is_failing() => failed(row),
-        (_, ServerState::Ready) => answered(format!("answers{tools}"), row.left_out.as_ref()),
-        (_, ServerState::Connecting) => DoctorFinding::ok(SERVER, "is starting"),
+        (.., Some(error)) => {
+            DoctorFinding::warn(SERVER, error, row.next_step.as_deref().unwrap_or_default())
+        }
+        (_, ServerState::Ready, _) => answered(format!("answers{tools}"), row.left_out.as_ref()),
+        (_, ServerState::Connecting, _) => DoctorFinding::ok(SERVER, "is starting"),
         _ => answered(
             format!("asleep until the next call{tools}"),
             row.left_out.as_ref(),
@@ -239,12 +242,16 @@ mod tests {
     };
 
     #[test]
-    fn a_server_that_waits_for_a_login_does_not_fail() {
-        let row = r#"{"name":"a","state":"Authenticating"}"#;
-        let row = serde_json::from_str(row).expect("a row");
-        let found = of_daemon(&[row], &[]);
-        assert_eq!(found[0].severity, DoctorSeverity::Warn);
-        assert_eq!(found[0].what, "needs a login");
+    fn a_server_that_waits_for_a_login_or_works_in_part_does_not_fail() {
+        for (row, what) in [
+            (r#"{"name":"a","state":"Authenticating"}"#, "needs a login"),
+            (r#"{"name":"a","state":"Ready","last_error":"cut"}"#, "cut"),
+        ] {
+            let row = serde_json::from_str(row).expect("a row");
+            let found = of_daemon(&[row], &[]);
+            assert_eq!(found[0].severity, DoctorSeverity::Warn);
+            assert_eq!(found[0].what, what);
+        }
     }
 
     #[test]
