@@ -24,8 +24,6 @@ pub(super) enum Conduct {
     Exited,
     /// It answered with an error, which says why.
     Refused,
-    /// It runs and does not answer.
-    Silent,
     /// Another thing.
     Other,
 }
@@ -99,10 +97,6 @@ impl ConnectError {
         if matches!(self.step, NextStep::ReadLog) && !has_log {
             self.step = match self.conduct {
                 Conduct::Refused => NextStep::act("correct what it says, then restart the server"),
-                Conduct::Silent => NextStep::fix_key(
-                    "init_timeout",
-                    "have its `args` start it for stdio, or raise its `init_timeout` if it is slow",
-                ),
                 Conduct::Exited | Conduct::Other => NextStep::RunByHand,
             };
         }
@@ -164,13 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_program_that_has_ended_is_run_by_hand_to_see_why() {
+    fn a_program_that_says_why_it_refuses_is_not_run_by_hand_to_see_why() {
         let name = ServerName::parse("s").expect("a name");
         let log = StderrLog::new(Path::new("/nowhere"), &name);
         for (conduct, expected) in [
             (Conduct::Exited, "run its command by hand"),
             (Conduct::Refused, "correct what it says"),
-            (Conduct::Silent, "init_timeout=5m"),
         ] {
             let error = ConnectError {
                 conduct,

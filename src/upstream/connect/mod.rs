@@ -122,23 +122,19 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
         }
     };
     let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
-        let seconds = deadline.as_secs();
-        return Err(match entry.transport {
-            Transport::Stdio(_) => ConnectError {
-                conduct: Conduct::Silent,
-                ..ConnectError::plain(
-                    &format!("no answer within {seconds} s of its start"),
-                    NextStep::ReadLog,
-                )
-            },
-            Transport::Remote(_) => ConnectError::plain(
-                &format!("no answer within {seconds} s"),
-                NextStep::fix_key(
-                    "init_timeout",
-                    "restart that server, or raise its `init_timeout` if it is slow",
-                ),
+        let (since, step) = match entry.transport {
+            Transport::Stdio(_) => (
+                " of its start",
+                "have its `args` start it for stdio, or raise its `init_timeout` if it is slow",
             ),
-        });
+            Transport::Remote(_) => (
+                "",
+                "restart that server, or raise its `init_timeout` if it is slow",
+            ),
+        };
+        let reason = format!("no answer within {} s{since}", deadline.as_secs());
+        let step = NextStep::fix_key("init_timeout", step);
+        return Err(ConnectError::plain(&reason, step));
     };
     let (Ready { connection, opened }, process) = opened?;
     let Connection {
