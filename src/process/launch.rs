@@ -229,11 +229,10 @@ impl SpawnError {
             Self::NoProgram { file, .. } if is_command_line(&file.to_string_lossy()) => {
                 "correct the path in `command`; arguments go into `args`"
             }
-            Self::NoProgram { .. } => {
+            Self::NoProgram { .. } | Self::IsFolder { .. } => {
                 return NextStep::fix_key("command", "correct the path in `command`");
             }
             Self::NoShell { step, .. } => step,
-            Self::IsFolder { .. } => "write the program's path into `command`",
             Self::NotExecutable { .. } => {
                 "make it executable (chmod +x), or put its interpreter into `command`"
             }
