@@ -125,7 +125,7 @@ impl Pull {
 
     fn answer(&mut self, answer: Answer) -> Result<Incoming, LinkError> {
         if !answers(&answer, &self.id) {
-            return Err(self.broken("its answer has the id of another request".to_owned()));
+            return Err(self.broken("it has the id of another request".to_owned()));
         }
         if let State::Reading(Reply::Events(events)) =
             std::mem::replace(&mut self.state, State::Over)
