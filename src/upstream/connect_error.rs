@@ -17,17 +17,6 @@ pub(super) struct Written {
     pub(super) stdout: Option<String>,
 }
 
-/// What a program did that does not work, as far as a step hangs on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Conduct {
-    /// It ended by itself.
-    Exited,
-    /// It answered with an error, which says why.
-    Refused,
-    /// Another thing.
-    Other,
-}
-
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectError {
@@ -41,8 +30,8 @@ pub struct ConnectError {
     pub(super) wrote: Box<Written>,
     /// How long the server asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
-    /// What the program did.
-    pub(super) conduct: Conduct,
+    /// The program ended by itself.
+    pub(super) has_exited: bool,
 }
 
 impl ConnectError {
@@ -61,7 +50,7 @@ impl ConnectError {
                 stdout: self.wrote.stdout.map(|line| shown(&line, secrets)),
             }),
             retry_after: self.retry_after,
-            conduct: self.conduct,
+            has_exited: self.has_exited,
         }
     }
 
@@ -77,7 +66,7 @@ impl ConnectError {
     /// program has ended.
     pub(super) fn after_writing(mut self, line: &str) -> Self {
         self.wrote.stdout = Some(line.to_owned());
-        if self.conduct != Conduct::Exited {
+        if !self.has_exited {
             self.step = NextStep::act(Self::ONLY_MESSAGES);
         }
         self
@@ -95,10 +84,7 @@ impl ConnectError {
             );
         }
         if matches!(self.step, NextStep::ReadLog) && !has_log {
-            self.step = match self.conduct {
-                Conduct::Refused => NextStep::act("correct what it says, then restart the server"),
-                Conduct::Exited | Conduct::Other => NextStep::RunByHand,
-            };
+            self.step = NextStep::RunByHand;
         }
         self.wrote.stderr = wrote;
         self
@@ -121,7 +107,7 @@ impl ConnectError {
             step,
             wrote: Box::default(),
             retry_after: None,
-            conduct: Conduct::Other,
+            has_exited: false,
         }
     }
 }
@@ -143,10 +129,7 @@ pub(super) fn shown(text: &str, secrets: &Secrets) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::text::ServerName;
 
     #[test]
     fn the_words_of_stderr_and_stdout_are_told_apart() {
@@ -155,23 +138,6 @@ mod tests {
         error.wrote.stderr = Some("v1".to_owned());
         let expected = "no answer: \"v1\"; an unexpected line on its stdout: \"hello\"";
         assert_eq!(error.whole(), expected);
-    }
-
-    #[test]
-    fn a_program_that_says_why_it_refuses_is_not_run_by_hand_to_see_why() {
-        let name = ServerName::parse("s").expect("a name");
-        let log = StderrLog::new(Path::new("/nowhere"), &name);
-        for (conduct, expected) in [
-            (Conduct::Exited, "run its command by hand"),
-            (Conduct::Refused, "correct what it says"),
-        ] {
-            let error = ConnectError {
-                conduct,
-                ..ConnectError::plain("no answer", NextStep::ReadLog)
-            };
-            let step = error.with_words(&log, 0).step.at_terminal("s");
-            assert!(step.contains(expected), "{step}");
-        }
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::{
     link::{Link, LinkError},
     runtime::sync::Guarded,
     text::names::ServerName,
-    upstream::connect_error::Conduct,
     wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
 };
 
@@ -112,14 +111,6 @@ impl ListError {
             }
             ListProblem::Refused { .. } => refused_step(entry),
             _ => faulty_step(),
-        }
-    }
-
-    /// What the program did.
-    pub(in crate::upstream) fn conduct(&self) -> Conduct {
-        match self.problem {
-            ListProblem::Refused { .. } => Conduct::Refused,
-            _ => Conduct::Other,
         }
     }
 

@@ -31,7 +31,7 @@ use crate::{
     text::ServerName,
     upstream::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
-        connect_error::{Conduct, ConnectError},
+        connect_error::ConnectError,
     },
     wire::{Raw, Revision},
 };
@@ -156,7 +156,6 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
     };
     let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
         outside: error.outside().into(),
-        conduct: error.conduct(),
         ..ConnectError::plain(&error.to_string(), error.step(entry))
     })?;
     Ok(Open {
@@ -210,7 +209,7 @@ fn faulty_step() -> NextStep {
 /// What the operator can do about a server that answers and refuses.
 fn refused_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
-        Transport::Stdio(_) => NextStep::ReadLog,
+        Transport::Stdio(_) => NextStep::act("correct what it says, then restart the server"),
         Transport::Remote(_) => NextStep::act("read the log on its host, or tell its operator"),
     }
 }
@@ -290,11 +289,7 @@ impl ConnectError {
         Self {
             outside: error.outside().into(),
             retry_after: error.retry_after(),
-            conduct: match error {
-                OpenError::Exited(_) => Conduct::Exited,
-                OpenError::Refused { .. } => Conduct::Refused,
-                _ => Conduct::Other,
-            },
+            has_exited: matches!(error, OpenError::Exited(_)),
             ..Self::plain(&error.to_string(), step)
         }
     }
@@ -310,7 +305,6 @@ impl ConnectError {
         };
         Self {
             outside: error.outside().into(),
-            conduct: Conduct::Refused,
             ..Self::plain(&error.to_string(), step)
         }
     }
@@ -325,12 +319,16 @@ mod tests {
 
     /// The entry of a remote server.
     pub(super) fn remote() -> Arc<ServerEntry> {
+        entry(r#"{"url": "http://127.0.0.1:9/mcp"}"#)
+    }
+
+    fn entry(entry: &str) -> Arc<ServerEntry> {
         let surroundings = Surroundings {
             lookup: &|_| None,
             folder: Path::new("/"),
         };
-        let text = r#"{"mcpServers": {"s": {"url": "http://127.0.0.1:9/mcp"}}}"#;
-        let settings = config::parse(text, &surroundings).expect("a configuration");
+        let text = format!(r#"{{"mcpServers": {{"s": {entry}}}}}"#);
+        let settings = config::parse(&text, &surroundings).expect("a configuration");
         let entry = settings.servers.into_values().next();
         entry.expect("an entry")
     }
@@ -351,5 +349,10 @@ mod tests {
             let step = failed.step.at_terminal("s");
             assert_eq!(step.contains("start that server"), is_start, "{step}");
         }
+        // Its log says no more than its answer, which it does not repeat when it is run by hand.
+        let (code, message) = (0, empty());
+        let refused = OpenError::Refused { code, message };
+        let failed = ConnectError::of_handshake(&entry(r#"{"command": "x"}"#), &refused);
+        assert!(failed.step.at_terminal("s").starts_with("correct what"));
     }
 }
