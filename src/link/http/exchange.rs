@@ -118,22 +118,16 @@ impl Withdrawal {
 
     /// The request has failed. When it is not known to be over, the server should stop working on it.
     pub(super) fn failed(&mut self, error: &LinkError) {
-        match error {
-            LinkError::NotDelivered(_)
-            | LinkError::NoHost(_)
-            | LinkError::NoProxy(_)
-            | LinkError::Tls(_)
-            | LinkError::HeaderMismatch(_)
-            | LinkError::SessionLost(_)
-            | LinkError::NoNewSession(_)
-            | LinkError::SessionRenewed
-            | LinkError::Ourselves
-            | LinkError::Status { .. } => self.settle(),
+        let is_in_doubt = matches!(
+            error,
             LinkError::Lost(_)
-            | LinkError::NotHttp
-            | LinkError::Broken(_)
-            | LinkError::OddEndpoint(_)
-            | LinkError::Endless(_) => (),
+                | LinkError::NotHttp
+                | LinkError::Broken(_)
+                | LinkError::OddEndpoint(_)
+                | LinkError::Endless(_)
+        );
+        if !is_in_doubt {
+            self.settle();
         }
     }
 }

@@ -89,22 +89,9 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
             code: RpcError::HEADER_MISMATCH,
             message,
         }),
-        Err(
-            error @ (LinkError::NotDelivered(_)
-            | LinkError::NoHost(_)
-            | LinkError::NoProxy(_)
-            | LinkError::Tls(_)
-            | LinkError::Lost(_)
-            | LinkError::OddEndpoint(_)
-            | LinkError::Endless(_)
-            | LinkError::NotHttp
-            | LinkError::SessionLost(_)
-            | LinkError::NoNewSession(_)
-            | LinkError::SessionRenewed
-            | LinkError::Ourselves
-            | LinkError::Status { status: 401, .. }),
-        ) => Err(ProbeError::Link(error)),
-        Err(LinkError::Broken(_) | LinkError::Status { .. }) => Ok(Verdict::Decided(Era::Legacy)),
+        Err(LinkError::Status { status, .. }) if status != 401 => Ok(Verdict::Decided(Era::Legacy)),
+        Err(LinkError::Broken(_)) => Ok(Verdict::Decided(Era::Legacy)),
+        Err(error) => Err(ProbeError::Link(error)),
     }
 }
 

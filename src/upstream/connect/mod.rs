@@ -268,12 +268,8 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             "correct the port in its `url`, or write https:// if it speaks TLS",
         ),
         LinkError::OddEndpoint(_) | LinkError::Broken(_) => faulty_step(),
-        LinkError::Status { .. }
-        | LinkError::SessionLost(_)
-        | LinkError::NoNewSession(_)
-        | LinkError::SessionRenewed
-        | LinkError::HeaderMismatch(_) => refused_step(entry),
         LinkError::NotDelivered(_) | LinkError::Lost(_) => silent_step(entry),
+        _ => refused_step(entry),
     }
 }
 
