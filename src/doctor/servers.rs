@@ -139,14 +139,6 @@ fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
     DoctorFinding::warn(SERVER, what, review(&row.name))
 }
 
-fn held(name: &str) -> DoctorFinding {
-    DoctorFinding::warn(
-        SERVER,
-        "waits for approval and was not started",
-        review(name),
-    )
-}
-
 fn review(name: &str) -> String {
     format!(
         "`mcpproxy upstream inspect {name}` shows it, `mcpproxy upstream approve {name}` approves it"
@@ -154,12 +146,8 @@ fn review(name: &str) -> String {
 }
 
 fn failed(row: &ServerRow) -> DoctorFinding {
-    let (step, reason) = match row.state {
-        ServerState::Authenticating => (NextStep::LogIn, "needs a login"),
-        _ => (NextStep::ReadLog, "does not answer"),
-    };
-    let step = row.step.as_ref().unwrap_or(&step);
-    let reason = row.last_error.as_deref().unwrap_or(reason);
+    let step = row.step.as_ref().unwrap_or(&NextStep::ShowServer);
+    let reason = row.last_error.as_deref().unwrap_or("does not answer");
     let fix = row.next_step.clone();
     let fix = fix.unwrap_or_else(|| step.at_terminal(&row.name));
     DoctorFinding::of_server(SERVER, reason, step, fix)
@@ -227,8 +215,9 @@ pub(super) async fn tried(
 pub(super) fn not_tried(settings: &Settings) -> Vec<DoctorFinding> {
     let entries = settings.servers.values();
     let held_ones = entries.filter(|entry| gate::standing(entry) == Standing::Quarantined);
+    let what = "waits for approval and was not started";
     held_ones
-        .map(|entry| held(entry.name.as_str()).at(&entry.name))
+        .map(|entry| DoctorFinding::warn(SERVER, what, review(entry.name.as_str())).at(&entry.name))
         .collect()
 }
 
@@ -244,7 +233,10 @@ mod tests {
     #[test]
     fn a_server_that_waits_for_a_login_or_works_in_part_does_not_fail() {
         for (row, what) in [
-            (r#"{"name":"a","state":"Authenticating"}"#, "needs a login"),
+            (
+                r#"{"name":"a","state":"Authenticating","step":{"do":"log_in"},"last_error":"old"}"#,
+                "old",
+            ),
             (r#"{"name":"a","state":"Ready","last_error":"cut"}"#, "cut"),
         ] {
             let row = serde_json::from_str(row).expect("a row");
