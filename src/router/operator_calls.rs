@@ -73,6 +73,15 @@ impl Router {
                 }
                 failure.into()
             }
+            RequestError::Failed(failure)
+                if failure.code == ErrorCode::ServerUnavailable && failure.step.is_none() =>
+            {
+                // Its row has the reason then.
+                if let Some(upstream) = self.0.upstreams.get(server) {
+                    upstream.trouble().await;
+                }
+                failure.into()
+            }
             error => error,
         })
     }

@@ -323,7 +323,11 @@ async fn a_call_to_a_server_that_has_just_gone_says_what_to_do() {
     upstream.cut_connections();
     let call = r#"{"variant":"write","name":"up:echo"}"#;
     let answered = async || daemon.rest("POST", "/api/v1/call", call).await;
-    until!(answered().await.text().contains("Start that server, or"));
+    until!({
+        let answer = answered().await.text();
+        lacks!(answer, "nothing answers");
+        answer.contains("Start that server, or")
+    });
     let failure = client.call("up__echo", "{}").await.failure();
     has!(failure["error"], "up is not available: nothing answers");
 }

@@ -96,9 +96,6 @@ impl Upstream {
 
     /// What the program of a server wrote before it was lost during a call, if that is known soon. For the operator only.
     pub async fn last_words(&self) -> Option<String> {
-        /// Its worker sees to it that all is read.
-        const SOON: Duration = Duration::from_secs(1);
-
         let is_program = {
             let settings = self.0.settings.borrow();
             let entry = settings.servers.get(self.name());
@@ -108,13 +105,22 @@ impl Upstream {
         if !is_program || is_wanted || self.sharing() != Sharing::All {
             return None;
         }
+        let trouble = self.trouble().await?;
+        trouble.wrote.stderr
+    }
+
+    /// Why it is not connected, if that is known soon after a request has failed. For the operator only.
+    pub async fn trouble(&self) -> Option<ConnectError> {
+        /// Its worker sees to it that all is read.
+        const SOON: Duration = Duration::from_secs(1);
+
         let is_lost = |status: &Status| {
             !matches!(status.state, State::Ready { .. }) && status.last_error.is_some()
         };
         let mut status = self.0.status.subscribe();
         let lost = tokio::time::timeout(SOON, status.wait_for(is_lost)).await;
         let lost = lost.ok()?.ok()?;
-        lost.last_error.as_ref()?.wrote.stderr.clone()
+        lost.last_error.clone()
     }
 
     /// The failure of a request that the connection reports so.
