@@ -49,8 +49,7 @@ impl ConnectError {
                 stderr: self.wrote.stderr.map(|line| shown(&line, secrets)),
                 stdout: self.wrote.stdout.map(|line| shown(&line, secrets)),
             }),
-            retry_after: self.retry_after,
-            has_exited: self.has_exited,
+            ..self
         }
     }
 

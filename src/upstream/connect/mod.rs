@@ -193,14 +193,6 @@ struct Ready {
     opened: Opened,
 }
 
-/// Where the operator looks first when nothing answers.
-fn silent_step(entry: &ServerEntry) -> NextStep {
-    match entry.transport {
-        Transport::Stdio(_) => NextStep::ReadLog,
-        Transport::Remote(_) => NextStep::fix_key("url", "start that server, or correct its `url`"),
-    }
-}
-
 /// What the operator can do about a server whose answer is against the protocol.
 fn faulty_step() -> NextStep {
     NextStep::act("report this to the server's authors")
@@ -216,6 +208,7 @@ fn refused_step(entry: &ServerEntry) -> NextStep {
 
 /// What the operator can do about a connection that failed with this error.
 fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
+    let is_remote = matches!(entry.transport, Transport::Remote(_));
     match error {
         LinkError::Status {
             status: 401 | 403, ..
@@ -229,14 +222,12 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             ),
             _ => NextStep::FindType,
         },
-        LinkError::Lost(_) if matches!(entry.transport, Transport::Remote(_)) => {
-            NextStep::fix_key("url", "read that server's log, or correct its `url`")
-        }
-        LinkError::Broken(_) if matches!(entry.transport, Transport::Remote(_)) => {
-            NextStep::fix_key(
-                "url",
-                "read that server's log, or correct the path of its `url` (most end in /mcp or /sse)",
-            )
+        LinkError::Lost(_) | LinkError::Broken(_) if is_remote => NextStep::fix_key(
+            "url",
+            "read that server's log, or correct its `url` (most end in /mcp or /sse)",
+        ),
+        LinkError::NotDelivered(_) if is_remote => {
+            NextStep::fix_key("url", "start that server, or correct its `url`")
         }
         LinkError::Endless(_) => NextStep::act(ConnectError::ONLY_MESSAGES),
         LinkError::Ourselves => NextStep::Remove,
@@ -268,7 +259,7 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             "correct the port in its `url`, or write https:// if it speaks TLS",
         ),
         LinkError::OddEndpoint(_) | LinkError::Broken(_) => faulty_step(),
-        LinkError::NotDelivered(_) | LinkError::Lost(_) => silent_step(entry),
+        LinkError::NotDelivered(_) | LinkError::Lost(_) => NextStep::ReadLog,
         _ => refused_step(entry),
     }
 }
@@ -280,7 +271,7 @@ impl ConnectError {
             OpenError::Link(error) => step(entry, error),
             OpenError::Refused { .. } => refused_step(entry),
             OpenError::Unusable => faulty_step(),
-            OpenError::Exited(_) => silent_step(entry),
+            OpenError::Exited(_) => NextStep::ReadLog,
         };
         Self {
             outside: error.outside().into(),
