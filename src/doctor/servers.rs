@@ -188,17 +188,19 @@ pub(super) async fn tried(
                     answered(what, left_out.as_ref())
                 }
                 TrialOutcome::Failed { error, .. } => {
-                    let (what, fix) = (error.whole(), error.step.at_terminal(name));
-                    DoctorFinding::of_server(SERVER, what, &error.step, fix)
+                    let step = match error.step {
+                        // Its log has gone with the trial.
+                        NextStep::ReadLog if !data_dir.is_dir() => &NextStep::RunByHand,
+                        _ => &error.step,
+                    };
+                    let (what, fix) = (error.whole(), step.at_terminal(name));
+                    DoctorFinding::of_server(SERVER, what, step, fix)
                 }
-                TrialOutcome::Late => DoctorFinding::fail(
-                    SERVER,
-                    format!("did not answer within {}", duration::show(within)),
-                    format!(
-                        "{}; if it was still downloading something: `mcpproxy doctor --wait 5m`",
-                        NextStep::ReadLog.at_terminal(name)
-                    ),
-                ),
+                TrialOutcome::Late => {
+                    let what = format!("did not answer within {}", duration::in_words(within));
+                    let fix = "`mcpproxy doctor --wait 5m` waits longer for it";
+                    DoctorFinding::fail(SERVER, what, fix)
+                }
             };
             finding.at(name)
         })),
