@@ -72,15 +72,12 @@ impl fmt::Display for ListError {
             ListProblem::Cut(limit) => {
                 write!(
                     f,
-                    "{method} was cut after {limit}: the list is longer, or endless"
+                    "{method} was cut after {limit}: it is longer, or endless"
                 )
             }
             ListProblem::Slow => write!(f, "no answer to {method} within {} s", LISTING.as_secs()),
             ListProblem::Unusable(kind) => {
-                write!(
-                    f,
-                    "the server answered {method} with the result type {kind:?}"
-                )
+                write!(f, "the answer to {method} has the result type {kind:?}")
             }
             ListProblem::NoList(key) => {
                 write!(f, "the answer to {method} has no list under {key:?}")
