@@ -77,6 +77,9 @@ pub(super) fn next_step_for_agent(
         let step = "Some of its definitions are held. Tell the user that they await approval.";
         return row.held.map(|_| step.to_owned());
     }
+    if !row.is_failing() && row.step != Some(NextStep::Wait) {
+        return Some("Use it, and tell the user that it works in part.".to_owned());
+    }
     let step = match row.transport.filter(|_| !row.unusable) {
         Some(TransportKind::Stdio)
             if means.reads_logs && matches!(row.step, None | Some(NextStep::ReadLog)) =>
@@ -182,6 +185,7 @@ mod tests {
             );
         };
         check(r#""Authenticating""#, r#""http""#, "Ask the user");
+        check(r#""Ready""#, r#""http""#, "it works in part");
         check(
             r#""Error""#,
             r#""http""#,

@@ -105,8 +105,7 @@ impl Upstream {
         if !is_program || is_wanted || self.sharing() != Sharing::All {
             return None;
         }
-        let trouble = self.trouble().await?;
-        trouble.wrote.stderr
+        self.trouble().await?.wrote.stderr
     }
 
     /// Why it is not connected, if that is known soon after a request has failed. For the operator only.
