@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::acl::{Acl, AclRule, Policy};
+pub(super) use self::raw::named_owner;
 use self::raw::{RawAuth, RawForwarded, SHORT};
 use super::{document::SERVER_AUTH, warning::Warning};
 use crate::text::secret::Secret;
@@ -57,11 +58,12 @@ impl ServerAuth {
 
     /// Warnings of tokens that can be guessed.
     pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
-        let tokens = self.tokens.iter().enumerate();
-        let short = tokens.filter(|(_, token)| token.token.reveal().len() < SHORT);
-        short.map(|(index, _)| {
+        let tokens = self.tokens.iter();
+        let short = tokens.filter(|token| token.token.reveal().len() < SHORT);
+        short.map(|token| {
             let what = format!("is a token of fewer than {SHORT} characters, which can be guessed");
-            Warning::of_key(format!("{SERVER_AUTH}.bearer.tokens[{index}]"), what)
+            let key = format!("{SERVER_AUTH}.bearer.tokens[{}]", token.subject);
+            Warning::of_key(key, what)
         })
     }
 

@@ -189,7 +189,7 @@ impl TryFrom<Pairs<Token, Owner>> for Tokens {
             return Err(format!("has more than {MOST_TOKENS} tokens"));
         }
         let mut tokens: Vec<BearerToken> = Vec::with_capacity(pairs.len());
-        // Errors have the numbers of tokens, because the tokens themselves must not be shown.
+        // Errors name callers, because the tokens themselves must not be shown.
         for (index, (Token(token), owner)) in pairs.into_iter().enumerate() {
             let (subject, roles) = match owner {
                 Owner::String(Subject(subject)) => (subject, Vec::new()),
@@ -197,12 +197,16 @@ impl TryFrom<Pairs<Token, Owner>> for Tokens {
             };
             if looks_swapped(&token, &subject) {
                 return Err(format!(
-                    "has a token as the subject of [{index}]; the token comes first: {{\"TOKEN\": \"SUBJECT\"}}"
+                    "has a token as the subject of entry {}; the token comes first: {{\"TOKEN\": \"SUBJECT\"}}",
+                    index + 1
                 ));
             }
             let hash = TokenHash::of(&token);
-            if tokens.iter().any(|other| other.hash == hash) {
-                return Err(format!("has the same token twice, again at [{index}]"));
+            if let Some(same) = tokens.iter().find(|other| other.hash == hash) {
+                let first = &same.subject;
+                return Err(format!(
+                    "has the same token twice, for {first} and {subject}"
+                ));
             }
             tokens.push(BearerToken {
                 hash,
@@ -254,6 +258,12 @@ fn header(name: String) -> Result<HeaderName, String> {
         );
     }
     Ok(name)
+}
+
+/// The subject of a token, where an error may name it: it can be a caller's name, and is probably not the token itself.
+pub(in crate::config) fn named_owner<'s>(token: &str, subject: &'s str) -> Option<&'s str> {
+    let is_name = check_subject(subject).is_ok() && !looks_swapped(token, subject);
+    is_name.then_some(subject)
 }
 
 /// Whether token and subject are probably swapped: the subject contains what only credentials contain, or it looks random and the token

@@ -7,7 +7,7 @@
 //!   `Members::counts`, `Node::check_blank`; so does a string whose references resolve to nothing: `Node::filled`;
 //! * unknown keys are noted, and refused only if the type refuses them: `Node::ignore`;
 //! * the references in strings are resolved: `Node::text`;
-//! * a key that a type reads as `$text` may be a token, so errors name its index instead: `Members::path`.
+//! * a key that a type reads as `$text` may be a token, so errors name its caller or its index instead: `Members::path`.
 
 use std::{
     cell::Cell,
@@ -23,7 +23,10 @@ use serde::de::{
 };
 
 use super::{Node, Path, kind, wrong};
-use crate::config::{ConfigFinding, FindingKind, care::Care, finding::Checked, unknown_keys};
+use crate::config::{
+    ConfigFinding, FindingKind, care::Care, finding::Checked, server_auth::named_owner,
+    unknown_keys,
+};
 
 /// The name of an enum with a variant for each accepted kind of JSON.
 const KIND: &str = "$kind";
@@ -354,13 +357,30 @@ impl Members<'_> {
         }
     }
 
-    /// The path of a member, with its index instead of a key that may be a secret.
+    /// The path of a member, with its owner or its index instead of a key that may be a secret.
     fn path<'p>(&'p self, index: usize, member: &'p ast::ObjectProp<'p>) -> Path<'p> {
-        if self.is_secret_key.get() {
-            Path::Index(&self.of.path, index)
-        } else {
-            Path::Key(&self.of.path, member.name.as_str())
+        if !self.is_secret_key.get() {
+            return Path::Key(&self.of.path, member.name.as_str());
         }
+        match owner(member) {
+            Some(owner) => Path::Owned(&self.of.path, owner),
+            None => Path::Index(&self.of.path, index),
+        }
+    }
+}
+
+/// The caller of a member whose key may be a token.
+fn owner<'p>(member: &'p ast::ObjectProp<'_>) -> Option<&'p str> {
+    let subject = match &member.value {
+        ast::Value::Object(user) => {
+            let mut keys = user.properties.iter();
+            &keys.find(|one| one.name.as_str() == "subject")?.value
+        }
+        value => value,
+    };
+    match subject {
+        ast::Value::StringLit(subject) => named_owner(member.name.as_str(), &subject.value),
+        _ => None,
     }
 }
 

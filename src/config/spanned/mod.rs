@@ -113,6 +113,8 @@ enum Path<'p> {
     Key(&'p Path<'p>, &'p str),
     /// An element of an array, or a member of an object whose key may be a secret.
     Index(&'p Path<'p>, usize),
+    /// Such a member, by the caller whose token its key is.
+    Owned(&'p Path<'p>, &'p str),
 }
 
 impl fmt::Display for Path<'_> {
@@ -122,6 +124,7 @@ impl fmt::Display for Path<'_> {
             Self::Key(Self::Root, key) => write!(f, "{}", key.escape_debug()),
             Self::Key(before, key) => write!(f, "{before}.{}", key.escape_debug()),
             Self::Index(before, index) => write!(f, "{before}[{index}]"),
+            Self::Owned(before, owner) => write!(f, "{before}[{}]", owner.escape_debug()),
         }
     }
 }

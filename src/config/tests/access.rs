@@ -136,11 +136,11 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": "a", "t": "b"}}}"#,
-            "`serverAuth.bearer.tokens[1]` appears twice",
+            "`serverAuth.bearer.tokens[b]` appears twice",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"${TOKEN}": "a", "s3cret-value": "b"}}}"#,
-            "has the same token twice",
+            "has the same token twice, for a and b",
         ),
         (&format!("{{{tokens}}}"), "has no effect"),
         (
@@ -393,7 +393,7 @@ fn all_mistakes_are_named_each_with_its_place() {
         "line 4, column 29: `serverAuth.providers[1]` must be",
         "line 6, column 7: `serverAuth.bearer.tokens[0]` has no `subject`",
         "line 6, column 28: `serverAuth.bearer.tokens[0].role` is unknown",
-        "line 7, column 7: `serverAuth.bearer.tokens[1]` is not a token",
+        "line 7, column 7: `serverAuth.bearer.tokens[ada]` is not a token",
         "line 9, column 19: `serverAuth.forwarded.header` is not the name",
         "line 9, column 56: `serverAuth.forwarded.trusted_proxies[0]` is neither",
         "line 9, column 65: `serverAuth.forwarded.trusted_proxies[1]` matches every address",

@@ -37,7 +37,7 @@ fn rules_that_can_match_nothing_are_named() {
     assert_eq!(
         printed(&settings.warnings),
         [
-            "`serverAuth.bearer.tokens[0]` is a token of fewer than 16 characters, which can be guessed",
+            "`serverAuth.bearer.tokens[ada]` is a token of fewer than 16 characters, which can be guessed",
             "`serverAuth.acl.rules[0]` names the server \"gihtub\", which is not configured",
             "`serverAuth.acl.rules[0]` names \"own\", which nothing can match; a server's tools and prompts are named \"SERVER__NAME\"",
             "`profiles.p` names the server \"u\", which is not configured",
