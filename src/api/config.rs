@@ -8,7 +8,7 @@ use super::{About, Answer, Api, Routes, blocking, json_response, ok};
 use crate::{
     config::{self, Places},
     failure::ErrorCode,
-    management::{ConfigReport, Exposure, Files, Management, WrittenConfig},
+    management::{ConfigReport, Files, Management, WrittenConfig},
 };
 
 pub(super) fn routes() -> Routes {
@@ -66,18 +66,9 @@ async fn show(State(api): State<Api>) -> Answer {
     ok(&blocking(move || files(&api).written_config()).await??)
 }
 
-/// Who can reach this daemon: only this machine where it listens on a loopback address.
-pub(super) fn exposure(api: &Api) -> Exposure {
-    if api.0.management.settings_in_force().listen.is_loopback() {
-        Exposure::ThisMachine
-    } else {
-        Exposure::Anywhere
-    }
-}
-
 async fn check(State(api): State<Api>) -> Answer {
-    let exposure = exposure(&api);
-    ok(&blocking(move || files(&api).check(exposure)).await?)
+    let checked = move || files(&api).check(api.0.location.is_insecure());
+    ok(&blocking(checked).await?)
 }
 
 async fn schema() -> Answer {

@@ -6,20 +6,25 @@ use super::Verbs;
 use crate::{
     call_context::OpenSession,
     clients::{client_rows, home_places, our_address},
-    config::{ANONYMOUS, ChangedValue, Listen, Warning},
-    management::{ConfigChange, ShutOut},
+    config::{ANONYMOUS, ChangedValue, Listen, Needs, NotLoopback, Warning},
+    management::{ConfigChange, DaemonLocation, ShutOut},
 };
 
 /// Adds the warnings to a change. `open` are the sessions before it. Blocks.
 pub(super) fn warn<V: Verbs>(change: &mut ConfigChange, verbs: &V, open: &[OpenSession]) {
     let changes = &change.changes;
-    let options = verbs.location().map(|daemon| &daemon.serve_options[..]);
-    let options = options.unwrap_or_default();
-    let open_address = |one: &ChangedValue| of_open_address(one, options);
-    let opened = changes.iter().filter_map(of_no_access_rules);
-    let opened: Vec<Warning> = opened
-        .chain(changes.iter().filter_map(open_address))
-        .collect();
+    let none = DaemonLocation::default();
+    let daemon = verbs.location().unwrap_or(&none);
+    let mut opened: Vec<Warning> = changes.iter().filter_map(of_no_access_rules).collect();
+    if let Some(address) = changes.iter().find_map(open_address) {
+        let refused = daemon.refused(address.0);
+        let text = refused.map_or_else(|| address.to_string(), |refused| refused.in_file());
+        opened.push(Warning::new(text).at("listen"));
+        if refused.is_some() {
+            let others = changes.iter().filter(|one| one.path != ["listen"]);
+            change.needs = Needs::of(&others.cloned().collect::<Vec<_>>());
+        }
+    }
     if changes.iter().any(requires_tokens) {
         let files = verbs.files();
         // Without a home there are no files of clients.
@@ -68,17 +73,13 @@ fn without_token(open: &[OpenSession]) -> BTreeSet<&str> {
         .collect()
 }
 
-/// A warning if other machines can reach the new address, and if a daemon with these options of `serve` would not listen there.
-fn of_open_address(change: &ChangedValue, serve_options: &[String]) -> Option<Warning> {
+/// The new address, if other machines can reach it.
+fn open_address(change: &ChangedValue) -> Option<NotLoopback> {
     let address = match &change.after {
         Some(after) if change.path == ["listen"] => after.as_str()?,
         _ => return None,
     };
-    let address = address.parse::<Listen>().ok()?;
-    let open = address.for_this_machine().err()?;
-    let refused = address.refused_with(serve_options);
-    let warning = refused.map_or_else(|| open.what(), |refused| refused.to_string());
-    Some(Warning::new(warning).at("listen"))
+    address.parse::<Listen>().ok()?.for_this_machine().err()
 }
 
 #[cfg(test)]
@@ -139,16 +140,13 @@ mod tests {
     fn what_opens_the_daemon_is_named() {
         assert!(of_no_access_rules(&changed("serverAuth", None)).is_some());
         assert!(of_no_access_rules(&changed("serverAuth.acl", None)).is_none());
-        let check = |address: &str, options: &[&str], expected: Option<bool>| {
+        for (address, is_open) in [
+            ("0.0.0.0:9191", true),
+            ("127.0.0.1:9191", false),
+            ("no address", false),
+        ] {
             let change = changed("listen", Some(json!(address)));
-            let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
-            let warning = of_open_address(&change, &options);
-            let names_option = warning.map(|warning| warning.text.contains("--insecure"));
-            assert_eq!(names_option, expected, "{address}");
-        };
-        check("0.0.0.0:9191", &[], Some(true));
-        check("0.0.0.0:9191", &["--insecure"], Some(false));
-        check("127.0.0.1:9191", &[], None);
-        check("no address", &[], None);
+            assert_eq!(open_address(&change).is_some(), is_open, "{address}");
+        }
     }
 }

@@ -26,11 +26,10 @@ async fn examine(State(api): State<Api>) -> Answer {
         status: Box::new(management.status(location, api.count_sessions())),
         servers: Ok(management.servers()?.servers),
     };
-    let exposure = config::exposure(&api);
     // Most of it reads files.
     let examined = blocking(move || {
         let files = config::files(&api);
-        let found = files.check(exposure);
+        let found = files.check(api.0.location.is_insecure());
         let report = doctor::examine(&files, &found, &seen, StartServers::No);
         Handle::current().block_on(report)
     });

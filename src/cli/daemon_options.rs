@@ -82,7 +82,7 @@ impl DaemonOptions {
         }
         match listen.for_this_machine() {
             Err(error) if !self.insecure => {
-                Err(CommandFailure::failed(error.what()).next(NotLoopback::STEP))
+                Err(CommandFailure::failed(error.to_string()).next(NotLoopback::STEP))
             }
             _ => Ok(()),
         }

@@ -15,7 +15,7 @@ use crate::{
     doctor::{
         self, DoctorFinding, DoctorReport, DoctorSeverity, SeenDaemon, ServersUnknown, StartServers,
     },
-    management::{Exposure, ServerList},
+    management::ServerList,
 };
 
 /// Find problems and how to fix them
@@ -37,11 +37,6 @@ pub(super) struct DoctorCommand {
 impl DoctorCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        let exposure = if self.insecure {
-            Exposure::Anywhere
-        } else {
-            Exposure::ThisMachine
-        };
         let start = if self.no_start {
             StartServers::No
         } else {
@@ -52,12 +47,12 @@ impl DoctorCommand {
         if daemon.is_err() && !self.no_start {
             out.progress("starting the servers to test them");
         }
-        let mut config = files.check(exposure);
+        let mut config = files.check(self.insecure);
         if let Ok(daemon) = &mut daemon
             && let Some(status) = daemon.status_report()
             && status.config_file == files.config_file()
         {
-            config::trust_daemon(&mut config, &status, daemon).await;
+            config::trust_daemon(&files, &mut config, &status, daemon).await;
         }
         let seen = seen(daemon).await;
         let report = doctor::examine(&files, &config, &seen, start).await;

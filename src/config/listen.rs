@@ -45,19 +45,22 @@ impl BadListen {
 
 /// An address that other machines can reach, which needs `--insecure`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}; the daemon listens there only with `serve --insecure`", self.what())]
+#[error("other machines can reach {0}, and traffic there is not encrypted")]
 pub struct NotLoopback(pub Listen);
 
 impl NotLoopback {
-    /// The next step.
+    /// The next step where the command takes --insecure.
     pub const STEP: &str = "listen on 127.0.0.1 behind a reverse proxy with TLS, or add --insecure";
 
-    /// The error without the next step.
-    pub fn what(&self) -> String {
-        format!(
-            "other machines can reach {}, and traffic there is not encrypted",
-            self.0
-        )
+    /// The error of `listen` in the configuration.
+    pub fn in_file(&self) -> String {
+        format!("{self}; the daemon listens there only with `serve --insecure`")
+    }
+
+    /// The next step for `listen` in the configuration.
+    pub fn step_in_file(&self) -> String {
+        let port = self.0.port();
+        format!("`mcpproxy config set listen 127.0.0.1:{port}`")
     }
 }
 
@@ -84,12 +87,6 @@ impl Listen {
         } else {
             Err(NotLoopback(*self))
         }
-    }
-
-    /// Why a daemon that runs with these options of `serve` does not listen there, if it does not.
-    pub fn refused_with(&self, serve_options: &[String]) -> Option<NotLoopback> {
-        let refused = self.for_this_machine().err();
-        refused.filter(|_| !serve_options.iter().any(|one| one == "--insecure"))
     }
 
     /// Whether only this machine can connect.

@@ -209,7 +209,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     let settings = keeper.settings();
     if options.tcp == Tcp::Always {
         check_listen(&settings, &options)
-            .map_err(|error| ServeError::failed(error.what(), NotLoopback::STEP))?;
+            .map_err(|error| ServeError::failed(error.to_string(), NotLoopback::STEP))?;
     }
     let accepted = settings.lock_file.as_deref();
     let accepted = accepted.map(|file| lock_file(file, options.locked.is_some()));
@@ -293,7 +293,7 @@ async fn listen(
                 Ok(()) => http::bind(&settings.listen)
                     .await
                     .map_err(|error| error.to_string()),
-                Err(error) => Err(error.what()),
+                Err(error) => Err(error.to_string()),
             };
             Ok(listened.unwrap_or_else(|error| {
                 tracing::warn!(error, "only the local socket is served");

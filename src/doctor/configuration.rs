@@ -27,8 +27,12 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     if let Some(error) = &report.error {
         findings.push(fail(error, &report.error_step()));
     }
-    for fault in &report.faults {
-        findings.push(fail(fault, report.fix()));
+    for (at, fault) in report.faults.iter().enumerate() {
+        let fix = match at {
+            0 => report.fault_step(),
+            _ => report.fix().to_owned(),
+        };
+        findings.push(fail(fault, &fix));
     }
     for broken in &report.broken {
         let fix = broken.step_at_terminal();

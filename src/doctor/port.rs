@@ -102,10 +102,9 @@ pub async fn why_unheard(
         let step = "add --http to the `serve --stdio` in its client's file";
         return (ONLY_WITH_HTTP.to_owned(), step.to_owned());
     }
-    if let Some(refused) = listen.refused_with(&location.serve_options) {
-        let address = format!("127.0.0.1:{}", listen.port());
-        let step = format!("`mcpproxy config set listen {address}`, then `mcpproxy restart`");
-        let why = format!("{}, so mcpproxy does not listen there", refused.what());
+    if let Some(refused) = location.refused(listen) {
+        let step = format!("{}, then `mcpproxy restart`", refused.step_in_file());
+        let why = format!("{refused}, so mcpproxy does not listen there");
         return (why, step);
     }
     match TakenPort::of(listen).await {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ServerRow;
-use crate::config::{BrokenEntry, Warning};
+use crate::config::{BrokenEntry, NotLoopback, Warning};
 
 /// The result of a check of the configuration file.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,9 @@ pub struct ConfigReport {
     /// What to do about `error`, where that is not to correct the text of the file.
     #[serde(skip)]
     pub(super) error_step: Option<String>,
+    /// The first of `faults`, if it is the address.
+    #[serde(skip)]
+    pub refused_listen: Option<NotLoopback>,
     /// The missing variables, if nothing else makes the whole file unusable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_variables: Vec<String>,
@@ -49,6 +52,12 @@ impl ConfigReport {
     /// What to do about a fault.
     pub fn fix(&self) -> &'static str {
         if self.has_file() { EDIT } else { RESTORE }
+    }
+
+    /// What to do about the first of `faults`.
+    pub fn fault_step(&self) -> String {
+        let refused = self.refused_listen.as_ref();
+        refused.map_or_else(|| self.fix().to_owned(), NotLoopback::step_in_file)
     }
 
     /// What to do about `error`.

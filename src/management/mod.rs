@@ -64,7 +64,7 @@ pub use self::{
     login::{LoginProgress, LoginStarted},
     logs::{FollowedLog, LogLines, unreadable_log},
     over_daemon::OverDaemon,
-    over_files::{Exposure, OverFiles, WrittenConfig},
+    over_files::{OverFiles, WrittenConfig},
     parameters::ShownParameter,
     secrets::{SECRET_NAMES, SecretList, SecretRow, secret_value},
     server_row::ServerRow,
@@ -73,7 +73,7 @@ pub use self::{
     shown_finding::{MarkedPart, ShownFinding},
     status::{
         COUNTS_AFTER_RESTART, DaemonLocation, PageLink, ProgramVersion, ServerCounts, StatusReport,
-        restart_warning, version_note,
+        version_note,
     },
     token_rows::{NewToken, NewlyIssued, TokenList, TokenRow},
     tools::{ShownTool, ToolList, ToolRow},

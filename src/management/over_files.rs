@@ -18,7 +18,8 @@ use crate::{
     catalog::{self, ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot, saved_listings},
     config::{
         self, Blank, BrokenEntry, ChangeOf, EditError, History, IssuedTokens, KeyringLookup,
-        LoadError, OurAddress, Places, Settings, Supposed, TextChange, Variables, WriteError,
+        LoadError, NotLoopback, OurAddress, Places, Settings, Supposed, TextChange, Variables,
+        WriteError,
     },
     failure::{ErrorCode, Failure, NextStep, Result},
     gate,
@@ -47,15 +48,6 @@ pub struct WrittenConfig {
     pub exists: bool,
     /// The content, with secrets as `***`; `mcpServers` is by name.
     pub settings: Value,
-}
-
-/// Who can reach the daemon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exposure {
-    /// This machine only.
-    ThisMachine,
-    /// Other machines too: `serve --insecure`.
-    Anywhere,
 }
 
 impl Management<OverFiles> {
@@ -126,8 +118,8 @@ impl Management<OverFiles> {
         Ok(settings)
     }
 
-    /// The mistakes that a daemon would find in the file. `exposure` is that of the daemon.
-    pub fn check(&self, exposure: Exposure) -> ConfigReport {
+    /// The mistakes that a daemon would find in the file, with --insecure or without.
+    pub fn check(&self, is_insecure: bool) -> ConfigReport {
         let read = self.settings();
         let supposed = match &read {
             Ok(_) => None,
@@ -144,9 +136,13 @@ impl Management<OverFiles> {
             .filter(|failure| missing.is_empty() && !is_of_text(failure))
             .map(Failure::terminal_step);
         let settings = read.ok().or(supposed).unwrap_or_default();
-        let faults = match (&error, missing.is_empty()) {
-            (Some(_), true) => Vec::new(),
-            _ => self.faults(&settings, exposure),
+        let is_read = error.is_none() || !missing.is_empty();
+        let refused = settings.listen.for_this_machine().err();
+        let refused_listen = refused.filter(|_| is_read && !is_insecure);
+        let faults = if is_read {
+            self.faults(&settings, refused_listen)
+        } else {
+            Vec::new()
         };
         ConfigReport {
             config_file: self.config_file().display().to_string(),
@@ -154,6 +150,7 @@ impl Management<OverFiles> {
             servers: settings.servers.len(),
             error,
             error_step,
+            refused_listen,
             missing_variables: missing.into_iter().collect(),
             faults,
             broken: settings
@@ -221,13 +218,10 @@ impl Management<OverFiles> {
         Some(format!("there is no file {file}, which {by} names"))
     }
 
-    fn faults(&self, settings: &Settings, exposure: Exposure) -> Vec<String> {
+    fn faults(&self, settings: &Settings, refused: Option<NotLoopback>) -> Vec<String> {
+        // A file that is missing names no address.
+        let listen = refused.map(|refused| format!("`listen`: {}", refused.in_file()));
         let missing = self.missing_file();
-        let listen = match exposure {
-            Exposure::ThisMachine => settings.listen.for_this_machine().err(),
-            Exposure::Anywhere => None,
-        };
-        let listen = listen.map(|error| format!("`listen`: {error}"));
         let folder = self.data_dir();
         let folder = (folder.exists() && !folder.is_dir())
             .then(|| format!("`data_dir`: {} is not a folder", folder.display()));
@@ -238,7 +232,7 @@ impl Management<OverFiles> {
                 file.display()
             ))
         });
-        [missing, listen, folder, lock]
+        [listen, missing, folder, lock]
             .into_iter()
             .flatten()
             .collect()

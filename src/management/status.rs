@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::{Backing, Management, ServerRow, ServerState, health::is_zero};
 use crate::{
     activity::ActivityStatus,
-    config::{Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration},
+    config::{
+        Listen, NotLoopback, Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration,
+    },
     gate::Standing,
     process,
     text::count,
@@ -81,14 +83,6 @@ pub fn version_note(theirs: &str) -> Option<String> {
     })
 }
 
-/// The warning that a changed key of the configuration has not taken effect yet.
-pub fn restart_warning(key: &str) -> Warning {
-    Warning::of_key(
-        key,
-        format_args!("was changed; the new value {COUNTS_AFTER_RESTART}"),
-    )
-}
-
 /// When a change of a key takes effect that is only read at the start.
 pub const COUNTS_AFTER_RESTART: &str = "takes effect after a restart of the daemon";
 
@@ -119,6 +113,17 @@ pub struct DaemonLocation {
 }
 
 impl DaemonLocation {
+    /// Whether the daemon may listen on addresses that other machines can reach.
+    pub fn is_insecure(&self) -> bool {
+        self.serve_options.iter().any(|one| one == "--insecure")
+    }
+
+    /// Why the daemon does not listen there after a restart, if it does not.
+    pub fn refused(&self, listen: Listen) -> Option<NotLoopback> {
+        let refused = listen.for_this_machine().err();
+        refused.filter(|_| !self.is_insecure())
+    }
+
     /// The addresses as a list for people; nothing if only the local socket is open.
     pub fn addresses(&self) -> Option<String> {
         let addresses: Vec<_> = self.listen.iter().map(SocketAddr::to_string).collect();
@@ -248,7 +253,15 @@ impl Management {
             .sum();
         let mut warnings = settings.all_warnings();
         let needs_restart = self.needs_restart();
-        warnings.extend(needs_restart.iter().map(|key| restart_warning(key)));
+        let refused = location.refused(settings.listen);
+        warnings.extend(needs_restart.iter().map(|key| {
+            let refused = refused.filter(|_| key == "listen");
+            let what = refused.map_or_else(
+                || format!("was changed; the new value {COUNTS_AFTER_RESTART}"),
+                |refused| format!("was changed: {}", refused.in_file()),
+            );
+            Warning::of_key(key, what)
+        }));
         StatusReport {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),

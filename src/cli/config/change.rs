@@ -124,16 +124,18 @@ fn say_end(change: &ConfigChange, files: &Files, dry_run: bool, out: Output) {
     }
 }
 
-/// Says to restart the daemon, if it needs that. It does not if the value is again the one that it started with.
+/// Says to restart the daemon, if a changed value waits for that. None does if it is again the one that the daemon started with, or if an
+/// option of `serve` has its place.
 async fn say_restart(change: &ConfigChange, daemon: &mut DaemonClient, out: Output) -> Done {
-    if change.needs == Needs::Restart && !daemon.is_over_files() {
+    let mut addresses = change.changes.iter().filter_map(new_address).peekable();
+    let may_wait = change.needs == Needs::Restart || addresses.peek().is_some();
+    if may_wait && !daemon.is_over_files() {
         let status: StatusReport = daemon.fetch("/api/v1/status").await?;
-        if status.needs_restart.is_empty() {
+        let mut keys = change.changes.iter().filter_map(|one| one.path.first());
+        if !keys.any(|key| status.needs_restart.contains(key)) {
             return Ok(());
         }
-        let options = &status.location.serve_options;
-        let is_refused = |address: Listen| address.refused_with(options).is_some();
-        let mut addresses = change.changes.iter().filter_map(new_address);
+        let is_refused = |address: Listen| status.location.refused(address).is_some();
         out.next(&match change.id {
             // A restart would close the address to all clients.
             Some(id) if addresses.any(is_refused) => format!(

@@ -12,8 +12,7 @@ use crate::{
     daemon_client::DaemonClient,
     failure::NextStep,
     management::{
-        COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Files, ServerList,
-        StatusReport, restart_warning,
+        COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Files, ServerList, StatusReport,
     },
 };
 
@@ -30,17 +29,12 @@ pub(in crate::cli) struct ConfigCheck {
 
 impl ConfigCheck {
     pub(super) async fn run(self, files: &Files, out: Output) -> Done {
-        let exposure = if self.insecure {
-            Exposure::Anywhere
-        } else {
-            Exposure::ThisMachine
-        };
-        let mut report = files.check(exposure);
+        let mut report = files.check(self.insecure);
         if (report.error.is_none() || !report.missing_variables.is_empty())
             && let Some((status, mut daemon)) = running(files, out).await
         {
-            trust_daemon(&mut report, &status, &mut daemon).await;
-            report.warnings.extend(restart_warnings(files, &status));
+            trust_daemon(files, &mut report, &status, &mut daemon).await;
+            add_restart_warnings(&mut report, files, &status);
             if let Some(error) = status.config_error {
                 report.ok = false;
                 report
@@ -57,17 +51,23 @@ impl ConfigCheck {
         } else {
             show(&report, out)?;
         }
-        verdict(report).map_err(CommandFailure::shown)
+        verdict(&report).map_err(CommandFailure::shown)
     }
 }
 
-/// Warnings about keys whose values count only after a restart of the daemon.
-fn restart_warnings(files: &Files, status: &StatusReport) -> Vec<Warning> {
+/// Adds the daemon's warnings about keys whose values count only after a restart, unless the report has them already.
+fn add_restart_warnings(report: &mut ConfigReport, files: &Files, status: &StatusReport) {
     let data_dir = data_dir_warning(files, &status.location);
-    let mut keys: Vec<&String> = status.needs_restart.iter().collect();
-    keys.retain(|key| data_dir.is_none() || *key != "data_dir");
-    let warnings = keys.into_iter().map(|key| restart_warning(key));
-    warnings.chain(data_dir).collect()
+    let is_new = |key: &String| match key.as_str() {
+        "data_dir" => data_dir.is_none(),
+        "listen" => report.refused_listen.is_none(),
+        _ => true,
+    };
+    let waits = |key: &String| status.needs_restart.contains(key) && is_new(key);
+    let waiting = status.warnings.iter();
+    let waiting = waiting.filter(|one| one.key.as_ref().is_some_and(waits));
+    let waiting: Vec<Warning> = waiting.cloned().collect();
+    report.warnings.extend(waiting.into_iter().chain(data_dir));
 }
 
 /// The warning if the file names another data folder than the daemon uses. The daemon does not report this itself.
@@ -90,12 +90,16 @@ pub(super) async fn running(files: &Files, out: Output) -> Option<(StatusReport,
     (status.config_file == files.config_file()).then_some((status, daemon))
 }
 
-/// Corrects a report by the servers of the daemon that runs with this file. It may have variables that this command lacks.
+/// Corrects a report by the daemon that runs with this file. It may have variables that this command lacks, and --insecure.
 pub(in crate::cli) async fn trust_daemon(
+    files: &Files,
     report: &mut ConfigReport,
     status: &StatusReport,
     daemon: &mut DaemonClient,
 ) {
+    if status.location.is_insecure() {
+        *report = files.check(true);
+    }
     let lacks_nothing = report.broken.is_empty() && report.missing_variables.is_empty();
     if lacks_nothing || status.config_error.is_some() {
         return;
@@ -108,13 +112,12 @@ pub(in crate::cli) async fn trust_daemon(
 /// Limit: steps that are named at once. The table has every finding.
 const STEPS: usize = 3;
 
-fn verdict(report: ConfigReport) -> Done {
+fn verdict(report: &ConfigReport) -> Done {
     if let Some(error) = report.error.clone() {
         return Err(CommandFailure::failed(error).next(report.error_step()));
     }
-    let fix = report.fix();
-    if let Some(fault) = report.faults.into_iter().next() {
-        return Err(CommandFailure::failed(fault).next(fix));
+    if let Some(fault) = report.faults.first() {
+        return Err(CommandFailure::failed(fault).next(report.fault_step()));
     }
     let mut steps: Vec<String> = Vec::new();
     for entry in &report.broken {
