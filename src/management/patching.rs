@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Backing, Management,
     agent_rules::{AgentVerdict, judge, judge_new},
-    writing::{bad_name, command_line, not_written},
+    writing::{command_line, not_written},
 };
 use crate::{
     activity::OperatorChange,
@@ -27,6 +27,10 @@ const LARGEST_ENTRY: usize = 32 << 10;
 
 /// Limit: servers that agents added and nobody has looked at. Each stays in the file until somebody does.
 const MOST_WAITING: usize = 50;
+
+const UNCHANGED: &str = "nothing was changed";
+
+const UNADDED: &str = "nothing was added";
 
 /// The changes of the file that a patch comes to, and what the answer says of them.
 #[derive(Default)]
@@ -171,7 +175,7 @@ pub(super) struct SentPatch {
 pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch> {
     let sent = read_entry(patch);
     if sent.readable.is_empty() && sent.problem.is_none() {
-        return Err(wrong(name, "give at least one key to change"));
+        return Err(wrong(UNCHANGED, name, "give at least one key to change"));
     }
     Ok(sent)
 }
@@ -204,12 +208,8 @@ pub(super) fn read_new(
     if problems.is_empty() {
         return Ok(entry);
     }
-    let error = format!(
-        "nothing was added: the entry of {:?}: {}",
-        name.as_str(),
-        problems.join("; ")
-    );
-    Err(incorrect(name.as_str(), error, step))
+    let failure = wrong(UNADDED, name.as_str(), problems.join("; "));
+    Err(failure.with_step(step))
 }
 
 /// The changes of the file's text that a patch comes to.
@@ -222,7 +222,8 @@ pub(super) fn plan_patch(
 ) -> Result<Planned> {
     let written = written_entry(text, name).map_err(not_edited)?;
     let patched = patch.readable.apply(&written);
-    let mut patched = patched.map_err(|error| faulty(name, patch, Some(error.to_string())))?;
+    let mut patched =
+        patched.map_err(|error| faulty(UNCHANGED, name, patch, Some(error.to_string())))?;
     let mut held_for = Vec::new();
     let verdict = (by == Author::Agent).then(|| judge(&patched));
     patched.take_back_defaults();
@@ -241,7 +242,7 @@ pub(super) fn plan_patch(
     }
     let fault = fault(name, &patched, us)?;
     if patch.problem.is_some() || fault.is_some() {
-        return Err(faulty(name, patch, fault));
+        return Err(faulty(UNCHANGED, name, patch, fault));
     }
     if by == Author::Agent {
         check_size(name, &patched.after)?;
@@ -263,7 +264,7 @@ pub(super) fn plan_addition(
 ) -> Result<Planned> {
     let patched = patch.readable.apply(&Map::new());
     let mut patched =
-        patched.map_err(|error| faulty(name.as_str(), patch, Some(error.to_string())))?;
+        patched.map_err(|error| faulty(UNADDED, name.as_str(), patch, Some(error.to_string())))?;
     let not_allowed = judge_new(&patched.after);
     if !not_allowed.is_empty() {
         let more = problems(patch, None);
@@ -277,7 +278,7 @@ pub(super) fn plan_addition(
         None => fault(name.as_str(), &patched, us)?,
     };
     if patch.problem.is_some() || fault.is_some() {
-        return Err(faulty(name.as_str(), patch, fault));
+        return Err(faulty(UNADDED, name.as_str(), patch, fault));
     }
     if let Some(failure) = command_line(&patched.after) {
         return Err(failure.of_server(name.as_str()));
@@ -309,7 +310,7 @@ fn hold(entry: &mut Map<String, Value>) {
 /// Why the patched entry cannot be used; nothing if it could not be used before either, because mending it may take several patches. Keys
 /// that are no keys of an entry are left out: warnings name them.
 fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<String>> {
-    let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
+    let parsed = ServerName::parse(name).map_err(|error| wrong(UNCHANGED, name, error))?;
     let mut after = patched.after.clone();
     after.retain(|key, _| is_entry_key(key));
     let fault = entry_fault(&parsed, &after, us).map(|fault| fault.text);
@@ -324,8 +325,8 @@ fn problems(patch: &SentPatch, fault: Option<String>) -> Vec<String> {
     of_patch.chain(fault).collect()
 }
 
-fn faulty(name: &str, patch: &SentPatch, fault: Option<String>) -> Failure {
-    wrong(name, problems(patch, fault).join("; "))
+fn faulty(outcome: &str, name: &str, patch: &SentPatch, fault: Option<String>) -> Failure {
+    wrong(outcome, name, problems(patch, fault).join("; "))
 }
 
 fn check_size(name: &str, entry: &Map<String, Value>) -> Result {
@@ -333,7 +334,7 @@ fn check_size(name: &str, entry: &Map<String, Value>) -> Result {
     if size <= LARGEST_ENTRY {
         return Ok(());
     }
-    Err(wrong(name, "it would be larger than 32 KiB"))
+    Err(wrong(UNCHANGED, name, "it would be larger than 32 KiB"))
 }
 
 fn check_waiting(text: &str) -> Result {
@@ -350,16 +351,12 @@ fn check_waiting(text: &str) -> Result {
     Err(Failure::agents_only(ErrorCode::Overloaded, error, hint))
 }
 
-fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
-    let error = format!("nothing was changed: the entry of {name:?}: {why}");
-    incorrect(name, error, NextStep::DescribeConfig)
-}
-
 /// Refuses an entry that cannot be used.
-fn incorrect(name: &str, error: String, step: NextStep) -> Failure {
+fn wrong(outcome: &str, name: &str, why: impl std::fmt::Display) -> Failure {
+    let error = format!("{outcome}: the entry of {name:?}: {why}");
     let hint = "Correct that, then try again.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
-    failure.with_step(step).of_server(name)
+    failure.with_step(NextStep::DescribeConfig).of_server(name)
 }
 
 /// Refuses a patch of an agent: the keys that only a person may change, and the other mistakes.

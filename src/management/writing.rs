@@ -80,14 +80,14 @@ pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
     if !process::is_command_line(command) {
         return None;
     }
-    let error = format!("nothing was changed: {command:?} is a command line, not a program");
+    let error = format!("nothing was added: {command:?} is a command line, not a program");
     let hint = "Write the program alone as `command`, and each other word as an item of `args`.";
     Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }
 
 /// The failure of a name that cannot be a server's.
 pub(super) fn bad_name(name: &str, error: &BadServerName) -> Failure {
-    let error = format!("nothing was changed: {error}");
+    let error = format!("nothing was added: {error}");
     Failure::new(ErrorCode::InvalidArguments, error, BadServerName::STEP).of_server(name)
 }
 
