@@ -73,6 +73,18 @@ impl ConfigReport {
         }
     }
 
+    /// Has this as the only mistake of the file as a whole: the running daemon rejects it.
+    pub fn reject(&mut self, why: &str, step: String) {
+        self.ok = false;
+        self.error = Some(format!("the running daemon rejects the file: {why}"));
+        self.error_step = Some(step);
+        self.faults.clear();
+        if !self.has_file() {
+            // The warning that there is none.
+            self.warnings.clear();
+        }
+    }
+
     /// Takes back mistakes that a daemon that runs on this file does not have: it may have variables that are missing here. `rows` are its
     /// servers.
     pub fn beside_daemon(&mut self, rows: &[ServerRow]) {

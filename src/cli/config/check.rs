@@ -5,6 +5,7 @@ use clap::Args;
 use super::super::{
     CommandFailure, Done, Output, connection, output,
     table::{name, text},
+    unusable_file::correct_the_file,
 };
 use crate::{
     clients::real_path,
@@ -35,16 +36,6 @@ impl ConfigCheck {
         {
             trust_daemon(files, &mut report, &status, &mut daemon).await;
             add_restart_warnings(&mut report, files, &status);
-            if let Some(error) = status.config_error {
-                report.ok = false;
-                report
-                    .faults
-                    .push(format!("the running daemon rejects the file: {error}"));
-                if !report.has_file() {
-                    // The warning that there is none.
-                    report.warnings.clear();
-                }
-            }
         }
         if out.is_json() {
             output::print_value(&report)?;
@@ -100,8 +91,13 @@ pub(in crate::cli) async fn trust_daemon(
     if status.location.is_insecure() {
         *report = files.check(true);
     }
-    let lacks_nothing = report.broken.is_empty() && report.missing_variables.is_empty();
-    if lacks_nothing || status.config_error.is_some() {
+    if let Some(why) = &status.config_error {
+        if report.error.is_none() {
+            report.reject(why, correct_the_file(&status.config_file, files));
+        }
+        return;
+    }
+    if report.broken.is_empty() && report.missing_variables.is_empty() {
         return;
     }
     if let Ok(list) = daemon.fetch::<ServerList>("/api/v1/servers").await {

@@ -22,7 +22,7 @@ pub(super) fn chosen_address(listen: Option<&str>, port: Option<u16>) -> Done<Op
         Ok(()) => Ok(Some(listen)),
         Err(error) => {
             let step = setup_at(&format!("--port {}", listen.port()));
-            Err(CommandFailure::usage(error.what()).next(format!("`{step}`")))
+            Err(CommandFailure::usage(error.to_string()).next(format!("`{step}`")))
         }
     }
 }
