@@ -1,12 +1,16 @@
 //! Why the settings cannot be read from a file, and the next step.
 
 use std::{
+    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
 };
 
 use super::{ConfigError, ConfigFinding};
-use crate::storage::{disk_step, in_words};
+use crate::{
+    failure::NextStep,
+    storage::{disk_remedy, in_words},
+};
 
 /// Why the settings cannot be read from a file.
 #[derive(Debug, thiserror::Error)]
@@ -64,13 +68,15 @@ impl LoadError {
     /// The next step.
     pub fn next_step(&self) -> String {
         match self {
-            Self::Unreadable { file, reason } if reason.kind() == io::ErrorKind::InvalidData => {
-                disk_step(file, reason)
+            Self::Unreadable { file, reason } => {
+                let mendable = [io::ErrorKind::InvalidData, io::ErrorKind::PermissionDenied];
+                let remedy = mendable.contains(&reason.kind());
+                let remedy = remedy.then(|| disk_remedy(file, reason)).flatten();
+                remedy.unwrap_or_else(|| "name a file that you can read with --config".to_owned())
             }
-            Self::Unreadable { .. } => "name a file that you can read with --config".to_owned(),
             Self::Unusable { .. } if self.missing_variables().next().is_some() => {
-                "set the variable for the daemon; `mcpproxy config check` shows other mistakes"
-                    .to_owned()
+                let missing: BTreeSet<&str> = self.missing_variables().collect();
+                NextStep::set_variables(missing)
             }
             Self::Unusable { .. } if self.own_variable().is_some() => {
                 "correct the variable, or unset it".to_owned()

@@ -29,12 +29,13 @@ const MOST: usize = 10_000;
 pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFinding> {
     let found = fs::metadata(file).ok()?;
     let access = access_of(&found)?;
+    // One that cannot be read is a finding of the configuration already.
+    if !access.is_ours && fs::File::open(file).is_err() {
+        return None;
+    }
     let place = file.display();
     let fix = format!("`chmod 600 {place}`");
-    let finding = if !access.is_ours && fs::File::open(file).is_err() {
-        let what = "the configuration belongs to another user, and you cannot read it";
-        DoctorFinding::fail(FILES, what, format!("`sudo chown $USER {place}`"))
-    } else if access.mode & WRITABLE != 0 {
+    let finding = if access.mode & WRITABLE != 0 {
         let what =
             "the mode of the configuration lets other users change it, and so run commands as you";
         DoctorFinding::fail(FILES, what, fix)

@@ -1,5 +1,7 @@
 //! The next step of a person as data, which the terminal, the web UI and REST each put into words.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +131,19 @@ impl NextStep {
         }
     }
 
+    /// How to set these variables for the daemon, in the words of a terminal.
+    pub fn set_variables(names: impl IntoIterator<Item: fmt::Display>) -> String {
+        let all = names.into_iter().map(|name| format!("{name}=VALUE"));
+        let all = all.collect::<Vec<_>>().join(" ");
+        // A service of systemd does not have the variables of a shell.
+        if std::env::var_os("NOTIFY_SOCKET").is_some() {
+            return format!(
+                "add {all} to mcpproxy.env next to the configuration file, then `mcpproxy restart`"
+            );
+        }
+        format!("`export {all}`, then `mcpproxy restart` in the same shell")
+    }
+
     /// Correct one key of the entry, which a command can change.
     pub fn fix_key(key: &str, how: &str) -> Self {
         Self::FixEntry {
@@ -221,13 +236,7 @@ impl NextStep {
                 "run its command by hand to see why: `mcpproxy upstream show {server}` prints it"
             ),
             Self::SetSecret { name } => format!("`mcpproxy secret set {name}`"),
-            // A service of systemd does not have the variables of a shell.
-            Self::SetVariable { name } if std::env::var_os("NOTIFY_SOCKET").is_some() => format!(
-                "add {name}=VALUE to mcpproxy.env next to the configuration file, then `mcpproxy restart`"
-            ),
-            Self::SetVariable { name } => {
-                format!("`export {name}=VALUE`, then `mcpproxy restart` in the same shell")
-            }
+            Self::SetVariable { name } => Self::set_variables([name]),
             Self::LogIn => format!("`mcpproxy upstream login {server}`"),
             Self::Review => format!("`mcpproxy upstream inspect {server}`"),
             Self::Enable => format!("`mcpproxy upstream enable {server}`"),

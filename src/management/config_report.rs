@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ServerRow;
-use crate::config::{BrokenEntry, NotLoopback, Warning};
+use crate::{
+    config::{BrokenEntry, NotLoopback, Warning},
+    failure::NextStep,
+};
 
 /// The result of a check of the configuration file.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -64,10 +67,9 @@ impl ConfigReport {
     pub fn error_step(&self) -> String {
         match &self.error_step {
             Some(step) => step.clone(),
-            None if !self.missing_variables.is_empty() => format!(
-                "set {} for the daemon, and in this shell while no daemon runs",
-                self.missing_variables.join(", ")
-            ),
+            None if !self.missing_variables.is_empty() => {
+                NextStep::set_variables(&self.missing_variables)
+            }
             None if self.has_file() => EDIT.to_owned(),
             None => "correct the name, or create the file: `mcpproxy setup`".to_owned(),
         }

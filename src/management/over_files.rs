@@ -289,7 +289,7 @@ fn unusable(error: &LoadError) -> Failure {
     }
     let failure = as_it_stands(error.to_string());
     if error.missing_variables().next().is_some() {
-        return failure.at_terminal("set the variable for this command, as for the daemon; `mcpproxy config check` shows whether anything else is wrong");
+        return failure.at_terminal(error.next_step());
     }
     failure
 }
