@@ -110,7 +110,7 @@ impl ConfigReport {
             self.error = None;
             let missing = std::mem::take(&mut self.missing_variables);
             self.warnings.push(Warning::new(format!(
-                "the file refers to {}, which is not set here; the running daemon has it and uses the file",
+                "the running daemon uses the file, but this shell lacks {}",
                 missing.join(", ")
             )));
         }

@@ -61,9 +61,12 @@ impl<B: Backing> Management<B> {
         written.map_err(|error| not_written(&error))?;
         match self.config_error() {
             None => Ok(()),
-            Some(error) => {
-                let hint = "The change is in the file; it takes effect when you correct the file's other mistake.";
-                Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
+            Some(why) => {
+                let error = format!("the change is in the file, but has no effect yet: {why}");
+                let hint = "Correct the file's other mistake.";
+                let failure = Failure::new(ErrorCode::ConfigUnusable, error, hint);
+                let step = self.settings().err().and_then(|failure| failure.step);
+                Err(failure.with_step(step.map_or(NextStep::CheckConfig, |step| *step)))
             }
         }
     }
