@@ -142,6 +142,7 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
         | ParseErrorKind::UnexpectedWord => match rest.chars().next() {
             // The word itself may be a secret.
             Some(c) if c.is_alphabetic() => "a string needs double quotes",
+            Some('“' | '”' | '„' | '‘' | '’') => "a string needs straight double quotes",
             Some(c) => return format!("`{c}` is not allowed here"),
             None => "the JSON is incomplete",
         },
@@ -412,6 +413,10 @@ mod tests {
         check(
             "{\n  \"a\": 1,,\n}",
             "line 2, column 10: `,` is not allowed here",
+        );
+        check(
+            "{\"a\": “1”}",
+            "line 1, column 7: a string needs straight double quotes",
         );
         check(
             "{\"a\" 1}",

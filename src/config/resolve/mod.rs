@@ -124,7 +124,7 @@ fn read_settings(
         let LineColumn { line, .. } = LineColumn::of_byte(document.text, *at);
         Warning::of_key(
             path,
-            format!("appears twice; the one in line {line} counts"),
+            format!("appears twice; the last one, in line {line}, counts"),
         )
     });
     let ignored = top_level.ignored.iter().map(guards::ignored);

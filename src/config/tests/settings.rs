@@ -154,7 +154,7 @@ fn unknown_keys_are_reported_and_never_fatal() {
     assert_eq!(
         printed(&settings.warnings),
         [
-            "`top_k` appears twice; the one in line 2 counts",
+            "`top_k` appears twice; the last one, in line 2, counts",
             "`listne` is unknown and ignored; did you mean `listen`?",
             "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
             "`servers` is unknown and ignored; did you mean `mcpServers`?",
