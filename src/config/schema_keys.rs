@@ -57,9 +57,12 @@ pub fn look_up(path: &[String]) -> KeyLookup {
     }
     let mut of = parsed();
     for (at, key) in path.iter().enumerate() {
-        // Users choose the names of other objects' members.
         let Some(known) = of.get("properties").and_then(Value::as_object) else {
-            break;
+            if is_object(of) {
+                // Users choose the names of its members.
+                break;
+            }
+            return KeyLookup::Unknown;
         };
         let Some(inner) = known.get(key) else {
             if path.iter().any(String::is_empty) {
@@ -72,6 +75,15 @@ pub fn look_up(path: &[String]) -> KeyLookup {
         of = inner;
     }
     KeyLookup::Known
+}
+
+/// Whether a value with this schema may have members.
+fn is_object(of: &Value) -> bool {
+    match of.get("type") {
+        Some(Value::String(kind)) => kind == "object",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+        _ => true,
+    }
 }
 
 fn parsed() -> &'static Value {
@@ -106,6 +118,7 @@ mod tests {
             KeyLookup::Meant("mcpServers.any.command".to_owned()),
         );
         check("activity.", KeyLookup::Unknown);
+        check("top_k.x", KeyLookup::Unknown);
         check("zzzzzzzz", KeyLookup::Unknown);
     }
 
