@@ -166,6 +166,15 @@ pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError
     Ok((value, paths.collect()))
 }
 
+/// The path of the first key that appears twice in one object, and where it appears again.
+pub(super) fn first_repeated(text: &str) -> Option<(String, LineColumn)> {
+    let mut repeated = Vec::new();
+    to_json(&tree(text).ok()??, "", &mut repeated);
+    let (path, at) = repeated.into_iter().min_by_key(|(_, at)| *at)?;
+    let path = path.trim_start_matches('.').to_owned();
+    Some((path, LineColumn::of_byte(text, at)))
+}
+
 /// Reads the text of a configuration file. An empty one is an empty document.
 pub(super) fn read(written: &str) -> Result<Document<'_>, ConfigError> {
     let (_, text) = split_mark(written);

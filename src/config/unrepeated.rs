@@ -1,28 +1,26 @@
 //! Reads JSON in which no key appears twice in one object, so that a check and a later reader cannot see different values.
 
-use std::fmt;
+use serde_json::{Map, Value, error::Category};
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value, error::Category};
-
-use super::document::strict_json;
+use super::document::{first_repeated, strict_json};
 use crate::{
     text::{TextKind, beginning, redact},
     wire::json_fault,
 };
 
-/// Limit: bytes of a key that an error repeats.
+/// Limit: bytes of a key's path that an error repeats.
 const SHOWN: usize = 64;
-
-/// A value without repeated keys.
-struct Unrepeated(Value);
 
 /// Reads a value. The error names a key that appears twice.
 pub(super) fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
     let text = str::from_utf8(text).map_err(|_| "it is not valid UTF-8".to_owned())?;
-    let read: Result<Unrepeated, _> = serde_json::from_str(text);
-    read.map(|read| read.0)
-        .map_err(|error| json_mistake(text, &error))
+    let read = serde_json::from_str(text);
+    let value = read.map_err(|error| json_mistake(text, &error))?;
+    let Some((path, place)) = first_repeated(text) else {
+        return Ok(value);
+    };
+    let path = redact::redacted(beginning(&path, SHOWN), TextKind::Prose);
+    Err(format!("{place}: `{path}` appears twice"))
 }
 
 /// A mistake in JSON with its place, worded like mistakes in the configuration file.
@@ -60,72 +58,6 @@ pub fn read_unrepeated_object(text: &[u8]) -> Result<Map<String, Value>, String>
     }
 }
 
-impl<'de> Deserialize<'de> for Unrepeated {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader).map(Self)
-    }
-}
-
-struct Reader;
-
-impl<'de> Visitor<'de> for Reader {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(Unrepeated(element)) = elements.next_element()? {
-            array.push(element);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some((key, Unrepeated(value))) = members.next_entry::<String, _>()? {
-            if object.contains_key(&key) {
-                let shown = beginning(&key, SHOWN);
-                return Err(de::Error::custom(format_args!(
-                    "{shown:?} appears twice in one object"
-                )));
-            }
-            object.insert(key, value);
-        }
-        Ok(Value::Object(object))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,17 +67,14 @@ mod tests {
         let plain = r#"{"a":[1,-2,0.5,"x",null,true],"b":{"a":{}}}"#;
         let read = read_unrepeated(plain.as_bytes()).expect("JSON");
         assert_eq!(read.to_string(), plain);
-        for repeated in [
-            r#"{"a":1,"a":2}"#,
-            r#"{"a":1,"\u0061":2}"#,
-            r#"[{"b":{"a":1,"c":2,"a":3}}]"#,
+        for (repeated, column, path) in [
+            (r#"{"a":1,"a":2}"#, 8, "a"),
+            (r#"{"a":1,"\u0061":2}"#, 8, "a"),
+            (r#"[{"b":{"a":1,"c":2,"a":3}}]"#, 20, "[0].b.a"),
         ] {
             let error = read_unrepeated(repeated.as_bytes()).expect_err(repeated);
-            assert!(error.starts_with("line 1, column "), "{error}");
-            assert!(
-                error.ends_with(": \"a\" appears twice in one object"),
-                "{error}"
-            );
+            let expected = format!("line 1, column {column}: `{path}` appears twice");
+            assert_eq!(error, expected);
         }
         let cut_off = read_unrepeated(b"{\n\"a\":").expect_err("cut off");
         assert_eq!(cut_off, "line 2, column 4: the JSON is incomplete");
