@@ -27,7 +27,7 @@ impl ConfigGet {
         let text = config::read_text(files.config_file()).unwrap_or_default();
         if text.trim().is_empty() {
             // A running daemon keeps the settings of the former file, which this file does not show.
-            let daemon = running(files, out.quietly()).await;
+            let daemon = running(files, out).await;
             refuse_unusable(files, daemon.map(|(status, _)| status), "nothing was shown")?;
         }
         let written = files.written_config()?.settings;
