@@ -13,22 +13,8 @@ pub(super) struct StartSettings {
     session_key: Option<Secret>,
 }
 
-type Differs = fn(&StartSettings, &StartSettings) -> bool;
-
-/// Their keys, and whether two values differ. The schema marks these keys with `x-after-restart`.
-static SETTINGS: [(&str, Differs); 4] = [
-    ("listen", |one, other| one.listen != other.listen),
-    ("data_dir", |one, other| one.data_dir != other.data_dir),
-    ("lock_file", |one, other| one.lock_file != other.lock_file),
-    ("session_key", |one, other| {
-        one.session_key != other.session_key
-    }),
-];
-
-/// Their keys.
-pub(super) fn keys() -> impl Iterator<Item = &'static str> {
-    SETTINGS.iter().map(|(key, _)| *key)
-}
+/// Their keys. The schema marks them with `x-after-restart`.
+pub(super) const KEYS: [&str; 4] = ["listen", "data_dir", "lock_file", "session_key"];
 
 impl StartSettings {
     /// The values in these settings. The `data_dir` of the file does not count if the command line names a data folder.
@@ -50,7 +36,14 @@ impl StartSettings {
 
     /// The keys whose values differ from those of `now`.
     pub(super) fn differences(&self, now: &Self) -> Vec<&'static str> {
-        let differing = SETTINGS.iter().filter(|(_, differ)| differ(self, now));
-        differing.map(|(key, _)| *key).collect()
+        let differ = [
+            self.listen != now.listen,
+            self.data_dir != now.data_dir,
+            self.lock_file != now.lock_file,
+            self.session_key != now.session_key,
+        ];
+        let all = KEYS.into_iter().zip(differ);
+        all.filter_map(|(key, differs)| differs.then_some(key))
+            .collect()
     }
 }

@@ -207,7 +207,7 @@ impl Needs {
         let needs = changes
             .iter()
             .map(|change| match change.path.first().map(String::as_str) {
-                Some(key) if after_restart::keys().any(|fixed| fixed == key) => Self::Restart,
+                Some(key) if after_restart::KEYS.contains(&key) => Self::Restart,
                 Some(SERVERS | "environment" | "docker_isolation") => Self::Reload,
                 Some("serverAuth") if opens_up(change) => Self::Restart,
                 _ => Self::Nothing,
