@@ -105,7 +105,8 @@ impl IssuedToken {
 
     /// Why it cannot be issued, if it cannot.
     fn fault(&self) -> Option<String> {
-        let of_name = check_subject(&self.name).map_err(|why| format!("the name {why}"));
+        let of_name =
+            check_subject(&self.name).map_err(|why| format!("the name {:?} {why}", self.name));
         let of_subject = check_subject(&self.subject).map_err(|why| format!("the subject {why}"));
         let of_role = |role: &String| {
             let why = check_name(role).err()?;
@@ -334,6 +335,9 @@ mod tests {
             },
         );
         assert!(matches!(again, Err(TokenError::Exists(_))), "{again:?}");
+        let nameless = IssuedTokens::add(folder, token("")).expect_err("it has no name");
+        let expected = "no token was issued: the name \"\" is empty";
+        assert_eq!(nameless.to_string(), expected);
         IssuedTokens::remove(folder, "ben").expect("it is there");
         assert_eq!(of("ben-secret"), None);
         let gone = IssuedTokens::remove(folder, "ben");
