@@ -73,7 +73,7 @@ pub(super) async fn make(
     }
     say_end(&change, files, dry_run, out);
     if change.id.is_some() {
-        say_restart(&change, &mut daemon, out).await?;
+        say_restart(&change, files, &mut daemon, out).await?;
     }
     if out.is_json() {
         return output::print_json(&body);
@@ -126,7 +126,12 @@ fn say_end(change: &ConfigChange, files: &Files, dry_run: bool, out: Output) {
 
 /// Says to restart the daemon, if a changed value waits for that. None does if it is again the one that the daemon started with, or if an
 /// option of `serve` has its place.
-async fn say_restart(change: &ConfigChange, daemon: &mut DaemonClient, out: Output) -> Done {
+async fn say_restart(
+    change: &ConfigChange,
+    files: &Files,
+    daemon: &mut DaemonClient,
+    out: Output,
+) -> Done {
     let mut addresses = change.changes.iter().filter_map(new_address).peekable();
     let may_wait = change.needs == Needs::Restart || addresses.peek().is_some();
     if may_wait && !daemon.is_over_files() {
@@ -136,11 +141,16 @@ async fn say_restart(change: &ConfigChange, daemon: &mut DaemonClient, out: Outp
             return Ok(());
         }
         let is_refused = |address: Listen| status.location.refused(address).is_some();
-        out.next(&match change.id {
+        let faults = files.check(true).faults;
+        out.next(&match (change.id, faults.first()) {
             // A restart would close the address to all clients.
-            Some(id) if addresses.any(is_refused) => format!(
+            (Some(id), _) if addresses.any(is_refused) => format!(
                 "`mcpproxy stop`, then `mcpproxy serve --insecure`; or `mcpproxy config undo {id}`"
             ),
+            (Some(id), Some(fault)) => {
+                out.warning(fault);
+                format!("`mcpproxy config undo {id}`, because a restart would fail")
+            }
             _ => "`mcpproxy restart`, so that it takes effect".to_owned(),
         });
     }

@@ -35,7 +35,10 @@ impl ConfigCheck {
             && let Some((status, mut daemon)) = running(files, out).await
         {
             trust_daemon(files, &mut report, &status, &mut daemon).await;
-            add_restart_warnings(&mut report, files, &status);
+            // With a fault, no restart helps.
+            if report.faults.is_empty() {
+                report.warnings.extend(restart_warnings(files, &status));
+            }
         }
         if out.is_json() {
             output::print_value(&report)?;
@@ -46,19 +49,15 @@ impl ConfigCheck {
     }
 }
 
-/// Adds the daemon's warnings about keys whose values count only after a restart, unless the report has them already.
-fn add_restart_warnings(report: &mut ConfigReport, files: &Files, status: &StatusReport) {
+/// The daemon's warnings about keys whose values count only after a restart.
+fn restart_warnings(files: &Files, status: &StatusReport) -> Vec<Warning> {
     let data_dir = data_dir_warning(files, &status.location);
-    let is_new = |key: &String| match key.as_str() {
-        "data_dir" => data_dir.is_none(),
-        "listen" => report.refused_listen.is_none(),
-        _ => true,
+    let waits = |key: &String| {
+        status.needs_restart.contains(key) && (data_dir.is_none() || key != "data_dir")
     };
-    let waits = |key: &String| status.needs_restart.contains(key) && is_new(key);
     let waiting = status.warnings.iter();
     let waiting = waiting.filter(|one| one.key.as_ref().is_some_and(waits));
-    let waiting: Vec<Warning> = waiting.cloned().collect();
-    report.warnings.extend(waiting.into_iter().chain(data_dir));
+    waiting.chain(&data_dir).cloned().collect()
 }
 
 /// The warning if the file names another data folder than the daemon uses. The daemon does not report this itself.
