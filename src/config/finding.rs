@@ -87,7 +87,7 @@ pub enum FindingKind {
         why: Box<NoSecret>,
     },
     /// Not a key: this environment variable of mcpproxy's own has a value that cannot be used, for this reason.
-    OwnVariable(&'static str, &'static str),
+    OwnVariable(&'static str),
     /// An empty text, which counts as an absent key.
     Blank,
     /// A consequence of another finding, which is not shown.
@@ -174,7 +174,7 @@ impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(problem) => f.write_str(problem),
-            Self::Url(problem) | Self::OwnVariable(_, problem) => f.write_str(problem),
+            Self::Url(problem) | Self::OwnVariable(problem) => f.write_str(problem),
             Self::Unknown {
                 meant: Some(meant), ..
             } => write!(f, "is unknown; did you mean `{meant}`?"),
@@ -257,15 +257,10 @@ impl ConfigError {
         }
     }
 
-    /// mcpproxy's own environment variable, if that is the only mistake.
-    pub fn own_variable(&self) -> Option<&'static str> {
-        let [finding] = self.findings() else {
-            return None;
-        };
-        match finding.kind {
-            FindingKind::OwnVariable(name, _) => Some(name),
-            _ => None,
-        }
+    /// Whether the only mistake is in an environment variable of mcpproxy's own, and not in the file.
+    pub fn is_of_own_variable(&self) -> bool {
+        let findings = self.findings();
+        matches!(findings, [one] if matches!(one.kind, FindingKind::OwnVariable(_)))
     }
 
     /// The findings; none where the text is not JSON.

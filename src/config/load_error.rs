@@ -57,14 +57,6 @@ impl LoadError {
         findings.iter().filter_map(ConfigFinding::missing_variable)
     }
 
-    /// mcpproxy's own environment variable, if the mistake is there and not in the file.
-    pub fn own_variable(&self) -> Option<&'static str> {
-        match self {
-            Self::Unusable { reason, .. } => reason.own_variable(),
-            _ => None,
-        }
-    }
-
     /// The next step.
     pub fn next_step(&self) -> String {
         match self {
@@ -78,7 +70,7 @@ impl LoadError {
                 let missing: BTreeSet<&str> = self.missing_variables().collect();
                 NextStep::set_variables(missing)
             }
-            Self::Unusable { .. } if self.own_variable().is_some() => {
+            Self::Unusable { reason, .. } if reason.is_of_own_variable() => {
                 "correct the variable, or unset it".to_owned()
             }
             Self::Unusable { .. } => "correct the file: `mcpproxy config edit`".to_owned(),
@@ -94,7 +86,7 @@ impl LoadError {
 }
 
 fn unusable(file: &Path, reason: &ConfigError) -> String {
-    if reason.own_variable().is_some() {
+    if reason.is_of_own_variable() {
         return reason.to_string();
     }
     format!(

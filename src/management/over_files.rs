@@ -276,22 +276,18 @@ fn as_it_stands(why: String) -> Failure {
 }
 
 fn unusable(error: &LoadError) -> Failure {
-    if matches!(error, LoadError::Unreadable { .. }) {
-        let step = error.next_step();
-        let failure = Failure::new(ErrorCode::ConfigUnusable, error.to_string(), step.as_str());
-        return failure.at_terminal(step);
+    let (failure, step) = (as_it_stands(error.to_string()), error.next_step());
+    match error {
+        LoadError::Unreadable { .. } => {
+            failure.with_step(NextStep::act(step.as_str()).or_request(step))
+        }
+        LoadError::Unusable { reason, .. }
+            if reason.is_of_own_variable() || error.missing_variables().next().is_some() =>
+        {
+            failure.at_terminal(step)
+        }
+        _ => failure,
     }
-    if let Some(name) = error.own_variable() {
-        let hint = "Correct the variable, or unset it.";
-        let failure = Failure::new(ErrorCode::ConfigUnusable, error.to_string(), hint);
-        let name = name.to_owned();
-        return failure.with_step(NextStep::SetVariable { name });
-    }
-    let failure = as_it_stands(error.to_string());
-    if error.missing_variables().next().is_some() {
-        return failure.at_terminal(error.next_step());
-    }
-    failure
 }
 
 impl Backing for OverFiles {

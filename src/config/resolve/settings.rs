@@ -160,9 +160,9 @@ pub(super) fn check_top_level(file: &File, lookup: VariableLookup<'_>) -> Option
     let (name, _) = keys.into_iter().find(|(_, key)| is_guessable(key))?;
     let problem = "needs at least 32 characters, at least 12 of them different, such as the output of `openssl rand -base64 32`";
     Some(match name.strip_prefix('$') {
-        Some(variable) => ConfigFinding {
+        Some(_) => ConfigFinding {
             key: name.to_owned(),
-            ..ConfigFinding::of(FindingKind::OwnVariable(variable, problem))
+            ..ConfigFinding::of(FindingKind::OwnVariable(problem))
         },
         None => ConfigFinding::new(name, problem),
     })
