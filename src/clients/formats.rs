@@ -32,7 +32,10 @@ impl FileFormat {
     /// The paths of keys that stand twice in one map, of which the last one counts. Only JSON allows that.
     pub fn repeated(self, text: &str) -> Result<Vec<String>, FileFault> {
         match self {
-            Self::Json => Ok(config::json_and_repeated(text)?.1),
+            Self::Json => {
+                let (_, repeated) = config::json_and_repeated(text)?;
+                Ok(repeated.into_iter().map(|(path, _)| path).collect())
+            }
             Self::Toml | Self::Yaml => Ok(Vec::new()),
         }
     }

@@ -155,24 +155,17 @@ pub fn json_of(text: &str) -> Result<Value, ConfigError> {
     json_and_repeated(text).map(|(value, _)| value)
 }
 
-/// [`json_of`] with the paths of keys that appear twice in one object; the last one counts.
-pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError> {
-    let root = tree(split_mark(text).1)?;
+/// [`json_of`] with the paths of keys that appear twice in one object, and where they appear again; the last one counts.
+pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<(String, LineColumn)>), ConfigError> {
+    let (_, text) = split_mark(text);
+    let root = tree(text)?;
     let mut repeated = Vec::new();
     let value = root.map_or(Value::Null, |root| to_json(&root, "", &mut repeated));
-    let paths = repeated
-        .iter()
-        .map(|(path, _)| path.trim_start_matches('.').to_owned());
-    Ok((value, paths.collect()))
-}
-
-/// The path of the first key that appears twice in one object, and where it appears again.
-pub(super) fn first_repeated(text: &str) -> Option<(String, LineColumn)> {
-    let mut repeated = Vec::new();
-    to_json(&tree(text).ok()??, "", &mut repeated);
-    let (path, at) = repeated.into_iter().min_by_key(|(_, at)| *at)?;
-    let path = path.trim_start_matches('.').to_owned();
-    Some((path, LineColumn::of_byte(text, at)))
+    let placed = repeated.iter().map(|(path, at)| {
+        let path = path.trim_start_matches('.').to_owned();
+        (path, LineColumn::of_byte(text, *at))
+    });
+    Ok((value, placed.collect()))
 }
 
 /// Reads the text of a configuration file. An empty one is an empty document.

@@ -2,25 +2,25 @@
 
 use serde_json::{Map, Value, error::Category};
 
-use super::document::{first_repeated, strict_json};
+use super::document::{json_and_repeated, strict_json};
 use crate::{
-    text::{TextKind, beginning, redact},
+    text::{TextKind, redact},
     wire::json_fault,
 };
-
-/// Limit: bytes of a key's path that an error repeats.
-const SHOWN: usize = 64;
 
 /// Reads a value. The error names a key that appears twice.
 pub(super) fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
     let text = str::from_utf8(text).map_err(|_| "it is not valid UTF-8".to_owned())?;
     let read = serde_json::from_str(text);
     let value = read.map_err(|error| json_mistake(text, &error))?;
-    let Some((path, place)) = first_repeated(text) else {
-        return Ok(value);
-    };
-    let path = redact::redacted(beginning(&path, SHOWN), TextKind::Prose);
-    Err(format!("{place}: `{path}` appears twice"))
+    let repeated = json_and_repeated(text).map(|(_, repeated)| repeated);
+    match repeated.unwrap_or_default().first() {
+        None => Ok(value),
+        Some((path, place)) => {
+            let path = redact::redacted(path, TextKind::Prose);
+            Err(format!("{place}: `{path}` appears twice"))
+        }
+    }
 }
 
 /// A mistake in JSON with its place, worded like mistakes in the configuration file.
