@@ -7,17 +7,16 @@ use crate::{
     call_context::OpenSession,
     clients::{client_rows, home_places, our_address},
     config::{ANONYMOUS, ChangedValue, Listen, Needs, NotLoopback, Warning},
-    management::{ConfigChange, DaemonLocation, ShutOut},
+    management::{ConfigChange, ShutOut},
 };
 
 /// Adds the warnings to a change. `open` are the sessions before it. Blocks.
 pub(super) fn warn<V: Verbs>(change: &mut ConfigChange, verbs: &V, open: &[OpenSession]) {
     let changes = &change.changes;
-    let none = DaemonLocation::default();
-    let daemon = verbs.location().unwrap_or(&none);
     let mut opened: Vec<Warning> = changes.iter().filter_map(of_no_access_rules).collect();
     if let Some(address) = changes.iter().find_map(open_address) {
-        let refused = daemon.refused(address.0);
+        let daemon = verbs.location();
+        let refused = daemon.map_or(Some(address), |daemon| daemon.refused(address.0));
         let text = refused.map_or_else(|| address.to_string(), |refused| refused.in_file());
         opened.push(Warning::new(text).at("listen"));
         if refused.is_some() {

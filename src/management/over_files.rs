@@ -139,11 +139,8 @@ impl Management<OverFiles> {
         let is_read = error.is_none() || !missing.is_empty();
         let refused = settings.listen.for_this_machine().err();
         let refused_listen = refused.filter(|_| is_read && !is_insecure);
-        let faults = if is_read {
-            self.faults(&settings, refused_listen)
-        } else {
-            Vec::new()
-        };
+        let faults = is_read.then(|| self.faults(&settings, refused_listen));
+        let faults = faults.unwrap_or_default();
         ConfigReport {
             config_file: self.config_file().display().to_string(),
             ok: error.is_none() && settings.broken.is_empty() && faults.is_empty(),
