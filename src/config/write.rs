@@ -22,13 +22,10 @@ pub enum WriteError {
     /// The change cannot be made to this text.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// Another process holds the lock for too long.
-    #[error("another process is writing {}", .0.display())]
-    Locked(PathBuf),
     /// It is empty or missing, and was not before: a new text would lack what is lost.
     #[error("nothing was changed: the configuration {} is gone or empty", .0.display())]
     Accident(PathBuf),
-    /// Another program saves it again and again.
+    /// Another program saves it again and again, or holds the lock for too long.
     #[error("another program is changing the configuration {}", .0.display())]
     Contested(PathBuf),
     /// The disk failed.
@@ -136,7 +133,7 @@ fn lock(file: &Path) -> Result<File, WriteError> {
                     (seen, since) = (now, Instant::now());
                 }
                 if since.elapsed() > LOCK_DEADLINE || began.elapsed() > TURN_DEADLINE {
-                    return Err(WriteError::Locked(file.to_owned()));
+                    return Err(WriteError::Contested(file.to_owned()));
                 }
                 std::thread::sleep(LOCK_RETRY);
             }

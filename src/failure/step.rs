@@ -424,5 +424,7 @@ mod tests {
     fn a_name_that_looks_like_an_option_is_none() {
         let step = NextStep::LogIn.at_terminal("-x");
         assert_eq!(step, "`mcpproxy upstream login -- -x`");
+        let step = NextStep::LogIn.at_terminal("a b");
+        assert_eq!(step, "`mcpproxy upstream login 'a b'`");
     }
 }

@@ -172,10 +172,6 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             "Restore the file from a backup; `{}` in it would remove all servers.",
         ),
         WriteError::Contested(_) => failure(ErrorCode::Overloaded, "Try again."),
-        WriteError::Locked(_) => failure(
-            ErrorCode::ConfigUnusable,
-            "Check that mcpproxy can write to the file and its folder, then try again.",
-        ),
         WriteError::Disk(fault) => Failure::new(
             ErrorCode::ConfigUnusable,
             format!("nothing was changed: {error}"),

@@ -133,16 +133,12 @@ impl serde::Serialize for ServerName {
     }
 }
 
-/// A name as an argument of a command, as a shell takes it: after `--` if it looks like an option. It must be the last argument.
+/// A name as an argument of a command: after `--` if it looks like an option. It must be the last argument.
 pub fn as_argument(name: &str) -> String {
-    if name.is_empty() {
-        return String::new();
-    }
-    let word = shell_word(name);
-    if name.starts_with('-') {
-        format!("-- {word}")
-    } else {
-        word
+    match name {
+        "" => String::new(),
+        name if name.starts_with('-') => format!("-- {}", shell_word(name)),
+        name => shell_word(name),
     }
 }
 
