@@ -198,6 +198,7 @@ fn described(now: &Moment, server: &ServerName, tool: &Tool) -> Raw {
 }
 
 fn explanation(name: &str, failure: &Failure, closest: &[String]) -> Raw {
+    let failure = failure.for_model();
     Raw::author(&json!({
         "name": beginning(name, REPEATED),
         "error": failure.error,
@@ -231,5 +232,12 @@ mod tests {
         );
         let many = format!(r#"{{"names":[{}"a"]}}"#, r#""a","#.repeat(20));
         check(&many, Err("\"names\" has 21 names; at most 20 are allowed"));
+    }
+
+    #[test]
+    fn an_explanation_has_no_backticks() {
+        let failure = Failure::new(ErrorCode::ServerMisconfigured, "`url` is missing", "Ask.");
+        let shown = explanation("a:b", &failure, &[]);
+        assert!(!shown.as_str().contains('`'), "{}", shown.as_str());
     }
 }

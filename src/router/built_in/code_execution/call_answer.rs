@@ -100,11 +100,12 @@ impl CallAnswer {
     }
 
     pub(super) fn failed(failure: &Failure) -> Self {
+        let failure = failure.for_model();
         Self::error(CallFailure {
             code: &script_code(failure.code),
             message: &failure.error,
             reason: Some(failure.code.as_str()),
-            hint: Some(&failure.hint.for_model()),
+            hint: Some(failure.hint.for_people()),
         })
     }
 
@@ -200,8 +201,8 @@ mod tests {
         check_code(ErrorCode::ConnectionLost, "UPSTREAM_ERROR");
         check_code(ErrorCode::UnknownTool, "UNKNOWN_TOOL");
         check_code(ErrorCode::WrongVariant, "DESTRUCTIVE_NOT_ALLOWED");
-        let failure = Failure::new(ErrorCode::ToolHeld, "it is held", "Ask.");
-        let expected = r#"{"ok":false,"error":{"code":"TOOL_HELD","message":"it is held","reason":"tool_held","hint":"Ask."}}"#;
+        let failure = Failure::new(ErrorCode::ToolHeld, "`it` is held", "Ask.");
+        let expected = r#"{"ok":false,"error":{"code":"TOOL_HELD","message":"\"it\" is held","reason":"tool_held","hint":"Ask."}}"#;
         check(CallAnswer::failed(&failure), expected);
     }
 }
