@@ -4,9 +4,9 @@ use super::{Found, Omitted, Search};
 use crate::{
     catalog::{LONGEST_QUERY, MOST_FILTERS, MOST_PHRASES, Matching, Query},
     config::AllowedCalls,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, NextStep},
     gate::Variant,
-    text::count,
+    text::{count, names::as_argument},
 };
 
 /// Who reads a notice.
@@ -78,7 +78,10 @@ impl Absent {
         }
         if !self.down.is_empty() {
             let down = some_of(&self.down);
-            let step = for_model(" Search again later, or tell the user.");
+            let step = for_model(match self.down.len() {
+                1 => " Tell the user if you need it.",
+                _ => " Tell the user if you need one of them.",
+            });
             notices.push(format!("Not searched: {down}.{step}"));
         }
         if !self.awaited.is_empty() {
@@ -227,17 +230,15 @@ fn sentence(text: &str) -> String {
 
 fn step_of_a_person(failure: &Failure) -> String {
     let server = failure.server.as_deref().unwrap_or("NAME");
+    let tool = failure.tool.as_deref().unwrap_or("TOOL");
+    let thing = as_argument(&format!("{server}:{tool}"));
     match failure.code {
         ErrorCode::AccessDenied => {
-            let tool = failure.tool.as_deref().unwrap_or("TOOL");
-            format!("`mcpproxy access check operator {server}:{tool}` says which rule denies it")
+            format!("`mcpproxy access check operator {thing}` says which rule denies it")
         }
-        ErrorCode::ServerDisabled => format!("`mcpproxy upstream enable {server}`"),
-        ErrorCode::ToolDisabled => {
-            let tool = failure.tool.as_deref().unwrap_or("TOOL");
-            format!("`mcpproxy tools enable {server}:{tool}`")
-        }
-        _ => format!("`mcpproxy upstream inspect {server}`"),
+        ErrorCode::ServerDisabled => NextStep::Enable.at_terminal(server),
+        ErrorCode::ToolDisabled => format!("`mcpproxy tools enable {thing}`"),
+        _ => NextStep::Review.at_terminal(server),
     }
 }
 

@@ -99,6 +99,7 @@ impl SearchState<'_> {
         found.is_held = !fits && !found.held.is_empty();
         let named: Vec<&str> = query.servers().collect();
         let absent = (self.absent)(&named);
+        let mut unsearched = 0;
         if let Some(omitted) = found.omitted.filter(|_| found.total == 0) {
             found.add_notice(&notice::omitted(search.up_to, omitted));
         } else if !fits && found.held.is_empty() {
@@ -113,9 +114,7 @@ impl SearchState<'_> {
                 found.add_notice(&notice::first_of(&reasons));
             } else {
                 found.add_notice(&notice::nothing(search, &query));
-                if let held @ 1.. = self.count_held(wanted) {
-                    found.add_notice(&notice::by_name(held, self.reader(search)));
-                }
+                unsearched = self.count_held(wanted);
             }
             if let Some(calls) = self.rules().only_calls(self.caller) {
                 found.add_notice(&notice::beyond_token(calls));
@@ -127,6 +126,10 @@ impl SearchState<'_> {
         }
         for notice in absent.notices(self.reader(search)) {
             found.add_notice(&notice);
+        }
+        // A person's step comes last, after all that it shows.
+        if unsearched > 0 {
+            found.add_notice(&notice::by_name(unsearched, self.reader(search)));
         }
         if query.was_cut {
             found.add_notice(&notice::too_long());
