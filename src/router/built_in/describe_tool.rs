@@ -198,10 +198,9 @@ fn described(now: &Moment, server: &ServerName, tool: &Tool) -> Raw {
 }
 
 fn explanation(name: &str, failure: &Failure, closest: &[String]) -> Raw {
-    let failure = failure.for_model();
     Raw::author(&json!({
         "name": beginning(name, REPEATED),
-        "error": failure.error,
+        "error": for_model(&failure.error),
         "code": failure.code.as_str(),
         "hint": failure.hint.advice(),
         "closest": closest,
