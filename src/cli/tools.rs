@@ -200,7 +200,9 @@ impl ShowTool {
             if !tool.callable {
                 let reason = tool.reason.as_deref().unwrap_or("no reason is given");
                 out.note(&format!("{} cannot be called: {reason}", tool.name));
-                // The note says it all.
+                if let Some(step) = &tool.step {
+                    out.next(&step.at_terminal(&tool.server));
+                }
                 failures.push(CommandFailure::refused(""));
             }
             bodies.push(body);

@@ -55,7 +55,12 @@ impl OperatorView {
 
     /// Why a tool cannot be called.
     pub(super) fn tool_refusal(&self, server: &str, tool: &str) -> Option<Failure> {
-        self.refusal(server, &Target::tool(tool))
+        let mut refusal = self.refusal(server, &Target::tool(tool))?;
+        if refusal.code == ErrorCode::ToolDisabled {
+            let step = self.step_of_disabled(Some(server), tool);
+            refusal.step = Some(Box::new(step));
+        }
+        Some(refusal)
     }
 
     fn refusal(&self, server: &str, target: &Target<'_>) -> Option<Failure> {

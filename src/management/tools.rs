@@ -71,6 +71,9 @@ pub struct ShownTool {
     /// The code of that reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// What makes it callable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Box<NextStep>>,
     /// The server's definition, with the values of references masked.
     #[schemars(with = "serde_json::Value")]
     pub definition: Raw,
@@ -118,7 +121,9 @@ impl<B: Backing> Management<B> {
             Err(_) => unknown_tool(&view, name),
         })?;
         let row = row(&view, server, tool);
+        let refusal = view.tool_refusal(server, &tool.name);
         Ok(ShownTool {
+            step: refusal.and_then(|refusal| refusal.step),
             name: row.name,
             server: row.server,
             offered_name: row.offered_name,
@@ -192,7 +197,11 @@ fn unknown_tool(view: &OperatorView, name: &str) -> Failure {
     let named = servers.filter_map(|known| Some((known, own_part(name, known.server.as_str())?)));
     let named = named.min_by_key(|(_, own)| own.len());
     let error = if BUILT_IN_TOOLS.contains(&name) {
-        format!("{name} is a built-in tool, which only AI clients call")
+        format!("{name} is a built-in tool, which only clients call")
+    } else if let Some((server, tool)) = name.split_once(':')
+        && view.lists.servers.contains_key(server)
+    {
+        format!("the server {server:?} has no tool {tool:?}")
     } else {
         format!("no tool {name:?} is known")
     };
