@@ -13,7 +13,7 @@ use super::{
 use crate::{
     catalog::SEEN_LENGTH,
     daemon_client::AnswerDeadline,
-    failure::ErrorCode,
+    failure::{ErrorCode, NextStep},
     management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange},
     text::names::as_argument,
     trust::approvals::ThingKind,
@@ -75,15 +75,15 @@ impl ApproveServer {
                 let change = ServerChange::of(shown.server, &[]);
                 return output::print_value(&change);
             }
-            let why = if shown.inspected {
-                "nothing is held"
-            } else {
-                "its tools are not known yet"
+            let why = match &shown.server.last_error {
+                _ if shown.inspected => "nothing is held".to_owned(),
+                Some(error) => format!("its tools are not known: {error}"),
+                None => "its tools are not known yet".to_owned(),
             };
             out.note(&format!("nothing to approve for {}: {why}", self.name));
             if !shown.inspected {
-                let server = as_argument(&self.name);
-                out.next(&format!("`mcpproxy upstream show {server}`"));
+                let show = || NextStep::ShowServer.at_terminal(&self.name);
+                out.next(&shown.server.next_step.unwrap_or_else(show));
             }
             return Ok(());
         }

@@ -33,7 +33,9 @@ pub(super) fn print_server(inspection: &Inspection) -> Done {
         ("held", inspection.count_held().to_string()),
         ("fingerprint", inspection.seen.clone()),
     ];
-    let error = server.last_error.clone().filter(|_| server.unusable);
+    let is_mute = !inspection.inspected && !server.awaits_approval();
+    let error = server.last_error.clone();
+    let error = error.filter(|_| server.unusable || is_mute);
     output::print_facts(facts.into_iter().chain(error.map(|error| ("error", error))))?;
     if let Some(entry) = &inspection.entry {
         output::print_value(entry)?;

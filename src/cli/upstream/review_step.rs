@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::escapes::visible;
 use crate::{
     management::{InspectedThing, Inspection},
-    text::names::as_argument,
+    text::names::{as_argument, shell_word},
     trust::approvals::ThingKind,
 };
 
@@ -93,26 +93,24 @@ impl<'a> ReviewStep<'a> {
             Self::ApproveServer => format!("`{}` approves exactly this", approve("")),
             Self::ApproveAll => format!("`{}` approves everything it lists", approve("--all")),
             Self::ApproveThese(what) => format!("`{}` approves exactly this", approve(what)),
-            Self::Nothing => "nothing is held".to_owned(),
+            Self::Nothing if inspection.inspected => "nothing is held".to_owned(),
+            Self::Nothing => match &inspection.server.next_step {
+                Some(step) => format!("its tools are not known yet; next: {step}"),
+                None => "its tools are not known yet".to_owned(),
+            },
         }
     }
 }
 
-/// The argument that names a thing; nothing for names that cannot be quoted simply.
+/// The argument that names a thing; nothing for names that a terminal may not show as they are.
 fn argument_of(thing: &InspectedThing) -> Option<String> {
-    let name = &*thing.name;
-    let has_only = |more: &str| {
-        let fits = |c: char| c.is_ascii_alphanumeric() || "._-/:".contains(c) || more.contains(c);
-        !name.is_empty() && !name.starts_with('-') && name.chars().all(fits)
-    };
     if thing.kind == ThingKind::Instructions {
-        Some("--instructions".to_owned())
-    } else if has_only("") {
-        Some(name.to_owned())
-    } else {
-        // These characters mean something to a shell, unless they are quoted.
-        has_only("{}+?&=#*,;@~").then(|| format!("'{name}'"))
+        return Some("--instructions".to_owned());
     }
+    let name = &*thing.name;
+    let is_shown = |c: char| c.is_ascii_graphic() && c != '`';
+    let fits = !name.is_empty() && !name.starts_with('-') && name.chars().all(is_shown);
+    fits.then(|| shell_word(name))
 }
 
 /// A command about a server. A name such as `--help` goes behind the options.
@@ -171,7 +169,7 @@ mod tests {
             (&["--all-of-it"], "--all"),
             (&[""], "--all"),
             (&["page://{n}", "b"], "'page://{n}' b"),
-            (&["it's"], "--all"),
+            (&["it's"], r"'it'\''s'"),
         ] {
             let things: Vec<_> = names.iter().map(|name| thing(name)).collect();
             check(&things, expected);
