@@ -118,7 +118,9 @@ impl<B: Backing> Management<B> {
         };
         let (server, tool) = found.ok_or_else(|| match self.server(name) {
             Ok(server) => is_server(&server.name),
-            Err(_) => unknown_tool(&view, name),
+            Err(_) => self
+                .unlisted(&view, name)
+                .unwrap_or_else(|| unknown_tool(&view, name)),
         })?;
         let row = row(&view, server, tool);
         let refusal = view.tool_refusal(server, &tool.name);
@@ -135,6 +137,24 @@ impl<B: Backing> Management<B> {
                 tool.definition.clone(),
             ),
         })
+    }
+
+    /// Why the server in a tool's name has no list.
+    fn unlisted(&self, view: &OperatorView, name: &str) -> Option<Failure> {
+        let (server, tool) = name.split_once(':')?;
+        let row = match self.server(server) {
+            Ok(row) => row,
+            Err(unknown) => return Some(unknown),
+        };
+        let is_listed = view.lists.servers.contains_key(server);
+        let mut failure = view.tool_refusal(server, tool).filter(|_| !is_listed)?;
+        let is_unlisted = failure.code == ErrorCode::UnknownTool;
+        if is_unlisted && let Some(why) = &row.last_error {
+            failure.error = format!("{}: {why}", failure.error);
+        }
+        let own = failure.step.as_deref().filter(|_| !is_unlisted).cloned();
+        let own = own.or_else(|| row.own_step());
+        Some(failure.with_step(own.unwrap_or(NextStep::ShowServer)))
     }
 }
 
@@ -173,17 +193,6 @@ fn is_server(name: &str) -> Failure {
 }
 
 fn unknown_tool(view: &OperatorView, name: &str) -> Failure {
-    if let Some((server, tool)) = name
-        .split_once(':')
-        .filter(|(server, _)| !view.lists.servers.contains_key(*server))
-        && let Some(failure) = view.tool_refusal(server, tool)
-        && failure.code != ErrorCode::UnknownServer
-    {
-        // The reason why its server has not been listed.
-        let is_unlisted = failure.code == ErrorCode::UnknownTool;
-        let own = failure.step.as_deref().filter(|_| !is_unlisted).cloned();
-        return failure.with_step(own.unwrap_or(NextStep::ShowServer));
-    }
     let of_server = |known: &ServerCatalog| -> Vec<String> {
         let names = known.tools.iter().map(|tool| &tool.name);
         names
