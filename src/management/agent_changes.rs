@@ -28,7 +28,7 @@ impl AgentChanges {
     pub(super) fn take(&self) -> Result {
         let mut full = self.0.lock();
         *full = LIMIT.take(*full, Instant::now()).map_err(|_| {
-            let error = "too many changes by agents; nothing was changed";
+            let error = "nothing was changed: too many changes by agents in a short time";
             Failure::new(ErrorCode::Overloaded, error, "Try again in a moment.")
         })?;
         Ok(())

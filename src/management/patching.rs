@@ -175,7 +175,10 @@ pub(super) struct SentPatch {
 pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch> {
     let sent = read_entry(patch);
     if sent.readable.is_empty() && sent.problem.is_none() {
-        return Err(wrong(UNCHANGED, name, "give at least one key to change"));
+        let error = "nothing was changed: no key is given";
+        let hint = "Give at least one key with its new value.";
+        let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+        return Err(failure.of_server(name));
     }
     Ok(sent)
 }

@@ -280,6 +280,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     check(json!({ "env": "text" }), "`env` must be an object");
     check(json!({ "args": "text" }), "`args` must be a list such as [");
     check(json!({ "args": "[text" }), "`args` must be JSON");
+    check(json!({ "env": "{text" }), "`env` must be JSON");
     check(
         json!({ "env_json": "\"{\\\"A\\\":1}\"" }),
         "`env` must be an object",
