@@ -48,9 +48,7 @@ impl ScriptCode {
             Self::SyntaxError => {
                 "Correct the script: use plain JavaScript, without types and modules."
             }
-            Self::RuntimeError => {
-                "Correct the script; it has no network, files, timers or modules."
-            }
+            Self::RuntimeError => "Correct the script. It can only compute and call tools.",
             Self::Timeout if calls == 0 => "Do less in one script.",
             Self::Timeout => {
                 "Do less in one script, or make calls together with call_tools; a larger timeout_ms gives calls more time."
