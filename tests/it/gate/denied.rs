@@ -326,6 +326,7 @@ async fn a_profile_shows_its_servers_and_tools_and_nothing_else_is_there() {
                 "unknown_tool"
             };
             assert_eq!(failure["code"], expected, "{failure}");
+            has!(failure["error"], "has no ");
             lacks!(
                 failure["hint"].as_str().expect("a hint"),
                 "shut",
