@@ -65,7 +65,12 @@ pub(super) fn next_step_for_agent(
         ));
     }
     if let Some(failure) = refused {
-        return Some(for_agent(failure).hint.advice());
+        return Some(match failure.code {
+            ErrorCode::ServerDisabled if !means.restarts => {
+                "Tell the user that it is disabled; continue without it.".to_owned()
+            }
+            _ => for_agent(failure).hint.advice(),
+        });
     }
     if row.state == ServerState::Authenticating {
         let name = &row.name;
@@ -80,41 +85,31 @@ pub(super) fn next_step_for_agent(
     if !row.is_failing() && row.step != Some(NextStep::Wait) {
         return Some("Use it, and tell the user that it works in part.".to_owned());
     }
-    let step = match row.transport.filter(|_| !row.unusable) {
-        Some(TransportKind::Stdio)
-            if means.reads_logs && matches!(row.step, None | Some(NextStep::ReadLog)) =>
-        {
-            "Read its log with the operation \"tail_log\", or tell the user."
-        }
-        Some(TransportKind::Stdio) => "Tell the user why it fails; continue without it.",
-        Some(_) if row.step == Some(NextStep::Wait) && means.restarts => {
-            "mcpproxy keeps trying; the operation \"restart\" tries at once."
-        }
-        Some(_) if row.step == Some(NextStep::Wait) => {
-            "mcpproxy keeps trying; continue without it."
-        }
-        Some(_) if row.step == Some(NextStep::fix(NextStep::CREDENTIALS)) => {
-            "Tell the user that the server needs other credentials."
-        }
-        // Remote servers keep their logs themselves.
-        Some(_) => {
-            let key = match &row.step {
-                Some(NextStep::FixEntry { key, .. }) => key.as_deref(),
-                Some(NextStep::FindType) => Some("url"),
-                _ => None,
-            };
-            match (key, means.restarts) {
-                (Some("url"), true) => {
-                    "Tell the user to check its URL; the operation \"restart\" tries at once."
-                }
-                (Some("url"), false) => "Tell the user to check its URL.",
-                (_, true) => "Tell the user why it fails; the operation \"restart\" tries at once.",
-                (_, false) => "Tell the user why it fails; continue without it.",
-            }
-        }
-        None => "Tell the user to correct its entry.",
+    let is_of_url = match &row.step {
+        Some(NextStep::FixEntry { key, .. }) => key.as_deref() == Some("url"),
+        step => *step == Some(NextStep::FindType),
     };
-    Some(step.to_owned())
+    let transport = row.transport.filter(|_| !row.unusable);
+    let what = match (transport, &row.step) {
+        (None, _) => return Some("Tell the user to correct its entry.".to_owned()),
+        // Remote servers keep their logs themselves.
+        (Some(TransportKind::Stdio), None | Some(NextStep::ReadLog)) if means.reads_logs => {
+            let step = "Read its log with the operation \"tail_log\", or tell the user.";
+            return Some(step.to_owned());
+        }
+        (_, Some(NextStep::Wait)) => "mcpproxy keeps trying",
+        (_, Some(step)) if *step == NextStep::fix(NextStep::CREDENTIALS) => {
+            return Some("Tell the user that the server needs other credentials.".to_owned());
+        }
+        _ if is_of_url => "Tell the user to check its URL",
+        _ => "Tell the user why it fails",
+    };
+    let is_remote = transport != Some(TransportKind::Stdio);
+    Some(if means.restarts && is_remote {
+        format!("{what}; the operation \"restart\" tries at once.")
+    } else {
+        format!("{what}; continue without it.")
+    })
 }
 
 /// The lines of a log without secrets and control characters; the last ones if they are too many.
@@ -200,6 +195,15 @@ mod tests {
         check(&refused, r#""http""#, "credentials");
         let waits = r#""Error","step":{"do":"wait"}"#;
         check(waits, r#""http""#, "keeps trying");
+        for (restarts, step) in [(true, "Enable it"), (false, "Tell the user")] {
+            let means = AgentMeans {
+                reads_logs: true,
+                restarts,
+            };
+            let off = Failure::new(ErrorCode::ServerDisabled, "it is disabled", "");
+            let told = next_step_for_agent(&ServerRow::default(), Some(off), false, means);
+            assert!(told.expect("a step").starts_with(step));
+        }
     }
 
     #[test]
