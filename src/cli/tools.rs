@@ -15,7 +15,7 @@ use crate::{
     config::BrokenEntry,
     daemon_client::{self, DaemonClient},
     failure::ErrorCode,
-    management::{ServerDetails, ServerState, ShownTool, ToolList, ToolRow},
+    management::{ServerDetails, ShownTool, ToolList, ToolRow},
     wire::Raw,
 };
 
@@ -119,13 +119,9 @@ impl ListTools {
         {
             let path = connection::server_path(server, "");
             let ServerDetails { server: row, .. } = daemon.fetch(&path).await?;
-            let rests = matches!(row.state, ServerState::Ready | ServerState::Disconnected);
             let what = match row.left_out {
                 Some(_) => "has no usable tools",
-                None if rests && row.standing().is_usable() && !daemon.is_over_files() => {
-                    "has no tools"
-                }
-                None => "has listed no tools yet",
+                None => "has listed no tools",
             };
             let left_out = row.left_out.map(|left_out| left_out.to_string());
             let why = row.last_error.or(left_out);

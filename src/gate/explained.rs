@@ -74,11 +74,7 @@ impl Rules<'_> {
             Some(close) => format!("Did you mean {close:?}?"),
             None => listed(known.into_iter().filter(|name| is_named(name))),
         };
-        let in_profile = caller.profile().filter(|name| {
-            let profile = self.settings.profiles.get(*name);
-            profile.is_some_and(|profile| !profile.has_server(server))
-        });
-        let error = match (caller.token(self.settings), in_profile) {
+        let error = match (caller.token(self.settings), caller.profile()) {
             (ShownToken::None, None) => format!("no server {server:?} is configured"),
             (ShownToken::None, Some(name)) => {
                 format!("the profile {name:?} has no server {server:?}")
