@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::DoctorFinding;
-use crate::{config::IssuedTokens, management::StatusReport, storage};
+use crate::{config::IssuedTokens, management::StatusReport, storage, text::some_of};
 
 const FILES: &str = "files";
 
@@ -104,15 +104,10 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
     let open = open_files(folder);
     Some(match &open[..] {
         [] => DoctorFinding::ok(FILES, "only you can open the data folder").at(place),
-        [first, others @ ..] => {
-            let more = match others.len() {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
-            let what = format!(
-                "only the mode of the data folder keeps other users from {}{more}",
-                first.display()
-            );
+        open => {
+            let names: Vec<_> = open.iter().map(|file| file.display().to_string()).collect();
+            let named = some_of(&names, 1);
+            let what = format!("only the mode of the data folder keeps other users from {named}");
             DoctorFinding::warn(FILES, what, format!("`chmod -R go= {place}`")).at(place)
         }
     })

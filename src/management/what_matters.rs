@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::shown_finding::ShownFinding;
 use crate::{
     config::differing,
-    text::{count, cut::common_ends},
+    text::{capitalized, count, cut::common_ends},
     trust::scanner::Severity,
 };
 
@@ -107,9 +107,7 @@ fn found(findings: &[ShownFinding], is_alone: bool) -> String {
     if is_alone {
         return format!("Nothing else changed, {found}.");
     }
-    let mut letters = found.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).chain(Some('.')).collect()
+    capitalized(&found) + "."
 }
 
 fn changes(before: &str, now: &str) -> Vec<DefinitionChange> {

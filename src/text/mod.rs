@@ -23,6 +23,23 @@ pub fn count(n: usize, one: &str) -> String {
     }
 }
 
+/// With a capital letter.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// The first of these names, and how many more there are: `a, b and 3 more`.
+pub fn some_of(names: &[impl AsRef<str>], most: usize) -> String {
+    let (first, others) = names.split_at(names.len().min(most));
+    let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+    match others.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 /// Gives an enum one word for each value: `ALL`, `as_str` and `parse`.
 macro_rules! spelt {
     ($name:ident { $($value:ident = $word:literal),* $(,)? }) => {

@@ -22,6 +22,7 @@ use crate::{
     gate::Standing,
     management::{Files, ServerList, ServerRow, ServerState},
     storage::in_words,
+    text::some_of,
 };
 
 /// How long to wait for the servers' tools. A first start may download for minutes, which should not keep the terminal busy.
@@ -168,15 +169,8 @@ pub(super) async fn wait_until_listed(
 fn waiting_for(waiting: &[&str], of: usize) -> String {
     let n = waiting.len();
     let shown = if n > MOST_NAMED { MOST_NAMED - 1 } else { n };
-    let (named, others) = waiting.split_at(shown);
-    let more = match others.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!(
-        "waiting for the tools of {}{more} ({n} of {of})",
-        named.join(", ")
-    )
+    let named = some_of(waiting, shown);
+    format!("waiting for the tools of {named} ({n} of {of})")
 }
 
 /// Whether the tools of a server may become known in a moment.

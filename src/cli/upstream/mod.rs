@@ -19,7 +19,7 @@ use clap::Subcommand;
 pub(super) use list::print_rows;
 
 use super::{Done, Location, Output, escapes::visible};
-use crate::api::ServerVerb;
+use crate::{api::ServerVerb, text::some_of};
 
 /// Add, edit, restart, review and remove servers
 #[derive(Debug, Subcommand)]
@@ -76,9 +76,5 @@ fn name_some(names: &[String]) -> String {
     /// Names that are shown.
     const NAMED: usize = 8;
 
-    let first: Vec<String> = names.iter().take(NAMED).map(|name| visible(name)).collect();
-    match names.len().saturating_sub(NAMED) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
-    }
+    visible(&some_of(names, NAMED))
 }

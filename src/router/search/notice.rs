@@ -6,7 +6,7 @@ use crate::{
     config::AllowedCalls,
     failure::{ErrorCode, Failure, NextStep},
     gate::Variant,
-    text::{count, names::as_argument},
+    text::{capitalized, count, names::as_argument, some_of},
 };
 
 /// Who reads a notice.
@@ -70,14 +70,14 @@ impl Absent {
         };
         let mut notices = Vec::new();
         if !self.logins.is_empty() {
-            let logins = some_of(&self.logins);
+            let logins = some_of(&self.logins, NAMED);
             let step = for_model(" Ask the user to log in, then search again.");
             notices.push(format!(
                 "Not searched, because a login is needed: {logins}.{step}"
             ));
         }
         if !self.down.is_empty() {
-            let down = some_of(&self.down);
+            let down = some_of(&self.down, NAMED);
             let step = for_model(match self.down.len() {
                 1 => " Tell the user if you need it.",
                 _ => " Tell the user if you need one of them.",
@@ -87,7 +87,7 @@ impl Absent {
         if !self.awaited.is_empty() {
             notices.push(format!(
                 "Not searched yet: {}. Search again in a moment.",
-                some_of(&self.awaited)
+                some_of(&self.awaited, NAMED)
             ));
         } else if self.is_behind {
             let notice = "The newest tools are not searched yet. Search again in a moment.";
@@ -99,14 +99,13 @@ impl Absent {
 
 /// The notice about servers whose tools were found and that a call would not reach, each as `name (reason)`.
 pub(super) fn unconnected(servers: &[String]) -> String {
-    let servers = some_of(servers);
+    let servers = some_of(servers, NAMED);
     format!("Not connected now: {servers}. Calls to these tools may fail.")
 }
 
 /// Where the query names other servers than the one that is to be searched.
 pub(super) fn contradiction(named: &[&str], server: &str) -> String {
-    let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
-    let named = some_of(&named);
+    let named = some_of(named, NAMED);
     format!(
         "The query searches {named}, but \"server\" is {server}. Leave out \"server\", or the servers in the query."
     )
@@ -116,7 +115,7 @@ pub(super) fn contradiction(named: &[&str], server: &str) -> String {
 pub(super) fn nothing(search: &Search, query: &Query) -> String {
     match (&query.filters[..], search.matching) {
         ([filter], _) if query.words.is_empty() && !filter.prefix.is_empty() => {
-            let (servers, prefix) = (some_of(&filter.servers), &filter.prefix);
+            let (servers, prefix) = (some_of(&filter.servers, NAMED), &filter.prefix);
             format!(
                 "No tool of {servers} has a name that begins with {prefix:?}, or has this word. Try other words."
             )
@@ -151,7 +150,7 @@ pub(super) fn beyond_token(calls: AllowedCalls) -> String {
 
 /// Why no tool of a server can be found that may not be used.
 pub(super) fn unusable(failure: &Failure, reader: NoticeReader) -> String {
-    let (error, step) = (sentence(&failure.error), step(failure, reader));
+    let (error, step) = (capitalized(&failure.error), step(failure, reader));
     format!("{error}, so none of its tools can be found. {step}")
 }
 
@@ -220,14 +219,6 @@ fn step(failure: &Failure, reader: NoticeReader) -> String {
     step.to_owned()
 }
 
-fn sentence(text: &str) -> String {
-    let parts = text.split_at_checked(1);
-    parts.map_or_else(
-        || text.to_owned(),
-        |(first, rest)| first.to_ascii_uppercase() + rest,
-    )
-}
-
 fn step_of_a_person(failure: &Failure) -> String {
     let server = failure.server.as_deref().unwrap_or("NAME");
     let tool = failure.tool.as_deref().unwrap_or("TOOL");
@@ -247,13 +238,8 @@ pub(super) fn without(words: &[&str], only: Option<AllowedCalls>) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     let noun = if words.len() == 1 { "word" } else { "words" };
     let of_token = only.map_or("", |_| " that this token may call");
-    format!("No tool{of_token} has the {noun} {}.", some_of(&quoted))
-}
-
-fn some_of(names: &[String]) -> String {
-    let (first, rest) = names.split_at(names.len().min(NAMED));
-    match rest.len() {
-        0 => first.join(", "),
-        n => format!("{} and {n} more", first.join(", ")),
-    }
+    format!(
+        "No tool{of_token} has the {noun} {}.",
+        some_of(&quoted, NAMED)
+    )
 }

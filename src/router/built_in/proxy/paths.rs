@@ -10,7 +10,7 @@ use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::Moment,
     router::{RequestError, resources::unknown_resource},
-    text::names::ServerName,
+    text::{names::ServerName, some_of},
     wire::{Raw, Target},
 };
 
@@ -197,19 +197,12 @@ fn listed(call: &Call<'_>, path: &str) -> Result<Option<NamedResource>, RequestE
 }
 
 fn several_fit(path: &str, several: &[&Candidate<'_>]) -> String {
-    let named: Vec<String> = several
+    let named = several
         .iter()
-        .take(NAMED)
-        .map(|one| format!("{:?}", format!("{}:{}", one.server, one.own)))
-        .collect();
-    let more = match several.len() - named.len() {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    format!(
-        "\"path\" is {path:?}, which fits {}{more}; write one of these",
-        named.join(" and ")
-    )
+        .map(|one| format!("{}:{}", one.server, one.own));
+    let named: Vec<String> = named.map(|whole| format!("{whole:?}")).collect();
+    let named = some_of(&named, NAMED);
+    format!("\"path\" is {path:?}, which fits {named}; write one of these")
 }
 
 /// All listed resources and templates that a path may name, each once.
