@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::shown_finding::ShownFinding;
 use crate::{
     config::differing,
-    text::{capitalized, count, cut::common_ends},
+    text::{capitalized, count, cut::common_ends, some_of},
     trust::scanner::Severity,
 };
 
@@ -280,13 +280,9 @@ impl DefinitionChange {
 
     /// The names in backticks, without backticks of their own.
     fn worded(&self) -> String {
-        let shown = self.names.iter().take(WORDED);
+        let shown = self.names.iter();
         let shown = shown.map(|name| format!("`{}`", name.replace('`', "'")));
-        let mut shown: Vec<String> = shown.collect();
-        if let Some(more @ 1..) = self.names.len().checked_sub(WORDED) {
-            shown.push(format!("{more} more"));
-        }
-        shown.join(", ")
+        some_of(&shown.collect::<Vec<_>>(), WORDED)
     }
 }
 

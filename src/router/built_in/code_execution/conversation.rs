@@ -13,6 +13,7 @@ use crate::{
         limits,
     },
     router::built_in::Call,
+    text::some_of,
 };
 
 pub(super) struct Conversation<'a> {
@@ -106,15 +107,10 @@ impl<'a> Conversation<'a> {
         self.tool_calls += count;
         let calls = batch.requests.iter().map(|call| InnerCall::read(call));
         let calls: Vec<Result<InnerCall, String>> = calls.collect();
-        let mut right = calls.iter().flatten();
-        self.waiting_for = right.next().map(|first| {
-            let others = match right.count() {
-                0 => String::new(),
-                others => format!(" and {others} more"),
-            };
-            let call = format!("{}:{}{others}", first.server, first.tool);
-            (call, batch.at.clone())
-        });
+        let right = calls.iter().flatten();
+        let right = right.map(|call| format!("{}:{}", call.server, call.tool));
+        let right: Vec<String> = right.collect();
+        self.waiting_for = (!right.is_empty()).then(|| (some_of(&right, 1), batch.at.clone()));
         let answer = self.calls.make(&calls, batch.max_parallel).await;
         self.failed_calls += answer.failed;
         self.waiting_for = None;
