@@ -126,21 +126,19 @@ impl Command {
             activity::ActivityCommand, config::ConfigCommand, secret::SecretCommand,
             token::TokenCommand, tools::ToolsCommand, upstream::UpstreamCommand,
         };
-        matches!(
-            self,
+        match self {
+            Self::Upstream(UpstreamCommand::Inspect(inspect)) => !inspect.connect,
             Self::Logs(_)
-                | Self::Upstream(
-                    UpstreamCommand::List(_)
-                        | UpstreamCommand::Show(_)
-                        | UpstreamCommand::Logs(_)
-                        | UpstreamCommand::Inspect(_)
-                )
-                | Self::Tools(ToolsCommand::List(_) | ToolsCommand::Show(_))
-                | Self::Activity(ActivityCommand::Show(_))
-                | Self::Config(ConfigCommand::Get(_))
-                | Self::Secret(SecretCommand::List)
-                | Self::Token(TokenCommand::List)
-        )
+            | Self::Upstream(
+                UpstreamCommand::List(_) | UpstreamCommand::Show(_) | UpstreamCommand::Logs(_),
+            )
+            | Self::Tools(ToolsCommand::List(_) | ToolsCommand::Show(_))
+            | Self::Activity(ActivityCommand::Show(_))
+            | Self::Config(ConfigCommand::Get(_))
+            | Self::Secret(SecretCommand::List)
+            | Self::Token(TokenCommand::List) => true,
+            _ => false,
+        }
     }
 }
 

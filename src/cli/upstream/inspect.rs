@@ -27,7 +27,7 @@ pub(in crate::cli) struct InspectServer {
     name: String,
     /// Connect to a quarantined server to list its tools; call none
     #[arg(long)]
-    connect: bool,
+    pub(in crate::cli) connect: bool,
 }
 
 impl InspectServer {
