@@ -194,8 +194,7 @@ impl ShowTool {
                 output::print_foreign_json(tool.definition.as_str())?;
             }
             if !tool.callable {
-                let reason = tool.reason.as_deref().unwrap_or("no reason is given");
-                out.note(&format!("{} cannot be called: {reason}", tool.name));
+                out.note(tool.reason.as_deref().unwrap_or("clients cannot call it"));
                 if let Some(step) = &tool.step {
                     out.next(&step.at_terminal(&tool.server));
                 }
