@@ -2,7 +2,7 @@
 
 use crate::{
     gate::Variant,
-    text::{cut::beginning, names},
+    text::{cut::beginning, names, some_of},
     wire::{LONGEST_NAME, LONGEST_URI, Raw},
 };
 
@@ -11,6 +11,9 @@ const SHOWN: usize = 64;
 
 /// How many wrong keys an error names.
 const MOST_NAMED: usize = 12;
+
+/// How many known keys it names then.
+const MOST_KNOWN: usize = 8;
 
 /// Checks that an object has only these keys or `aliases`, and each once. The error names all wrong keys; `place` says where they are.
 pub(super) fn check_keys(
@@ -49,8 +52,7 @@ pub(super) fn check_keys(
     }
     let mut wrong = wrong.join(", and ");
     if lists_known {
-        let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-        wrong.extend(["; known: ", &known.join(", ")]);
+        wrong.extend(["; known: ", &some_of(known, MOST_KNOWN)]);
     }
     Err(wrong)
 }
