@@ -180,17 +180,15 @@ pub fn passed_on(call: &Raw) -> Result<Option<Raw>, String> {
 fn object(key: &str, value: &Raw) -> Result<Raw, String> {
     let object = match value.string() {
         Some(text) if text.trim().is_empty() => return Err(format!("\"{key}\" is empty")),
-        Some(text) => {
+        Some(text) if text.trim_start().starts_with('{') => {
             Raw::parse_str(&text).map_err(|error| format!("the text in \"{key}\" is {error}"))?
         }
         None if key == "args_json" => {
             return Err("\"args_json\" is not a string; an object goes into \"args\"".to_owned());
         }
-        None => value.clone(),
+        None if value.is_object() => value.clone(),
+        _ => return Err(format!("\"{key}\" is not an object")),
     };
-    if !object.is_object() {
-        return Err(format!("\"{key}\" is not an object"));
-    }
     // JSON text was not checked with the message.
     if let Some(why) = object.why_unreadable() {
         return Err(format!("\"{key}\" {why}"));

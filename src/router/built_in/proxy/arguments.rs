@@ -216,7 +216,7 @@ mod tests {
             ),
             (
                 r#"{"action":"call","type":"tool","path":"p","args":"a=1"}"#,
-                "the text in \"args\" is not JSON at line 1, column 1",
+                "\"args\" is not an object",
             ),
             (
                 r#"{"action":"call","type":"tool","path":"p","args":{},"args_json":"{}"}"#,
