@@ -87,7 +87,7 @@ fn is_longer(value: &Raw, most: usize) -> bool {
 }
 
 fn unknown(key: &str, place: &str, close: Option<&str>) -> String {
-    let close = close.map(|close| format!("; did you mean \"{close}\"?"));
+    let close = close.map(|close| format!(" (did you mean \"{close}\"?)"));
     let shown = beginning(key, SHOWN);
     format!(
         "\"{shown}\" is unknown {place}{}",
@@ -252,10 +252,10 @@ mod tests {
         };
         check("{}", Ok(()));
         check(r#"{"args":1,"n\u0061me":null}"#, Ok(()));
-        let near = "\"nam\" is unknown here; did you mean \"name\"?";
+        let near = "\"nam\" is unknown here (did you mean \"name\"?)";
         check(r#"{"args":1,"nam":1}"#, Err(near));
         check(r#"{"day":1}"#, Err("\"day\" is unknown here; known: name"));
-        let both = "\"day\" is unknown here, and \"nam\" is unknown here; did you mean \"name\"?; known: name";
+        let both = "\"day\" is unknown here, and \"nam\" is unknown here (did you mean \"name\"?); known: name";
         check(r#"{"day":1,"nam":1}"#, Err(both));
         check(r#"{"args":1,"args":1}"#, Err("\"args\" is here twice"));
         let hidden = r#"{"name":1,"n\u0061me":1}"#;
@@ -316,7 +316,7 @@ mod tests {
             r#","args":{},"args":{}"#,
             Err("\"args\" is in the request twice"),
         );
-        let near = "\"argz\" is unknown in the request; did you mean \"args\"?";
+        let near = "\"argz\" is unknown in the request (did you mean \"args\"?)";
         check(r#","argz":{}"#, Err(near));
     }
 }

@@ -184,7 +184,7 @@ mod tests {
     fn what_is_wrong_is_named() {
         check("{}", MOST, Err("\"code\" is missing"));
         check(r#"{"code":1}"#, MOST, Err("\"code\" is not a string"));
-        let near = "\"timeout\" is unknown in \"options\"; did you mean \"timeout_ms\"?";
+        let near = "\"timeout\" is unknown in \"options\" (did you mean \"timeout_ms\"?)";
         check(r#"{"code":"","options":{"timeout":1}}"#, MOST, Err(near));
         let zero = "\"timeout_ms\" must be at least 1, not 0";
         check(r#"{"code":"","options":{"timeout_ms":0}}"#, MOST, Err(zero));
@@ -237,7 +237,7 @@ mod tests {
         check(r#","args_json":{}"#, Err(object));
         let both = "\"args\" and \"arguments\" are both given; give one";
         check(r#","args":{},"arguments":{"day":1.0}"#, Err(both));
-        let near = "\"Args\" is unknown in the call; did you mean \"args\"?";
+        let near = "\"Args\" is unknown in the call (did you mean \"args\"?)";
         check(r#","Args":{"day":1.0}"#, Err(near));
         let listed = "\"day\" is unknown in the call; known: server, tool, args, args_json";
         check(r#","day":"D""#, Err(listed));
