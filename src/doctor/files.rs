@@ -106,8 +106,8 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
         [] => DoctorFinding::ok(FILES, "only you can open the data folder").at(place),
         open => {
             let names: Vec<_> = open.iter().map(|file| file.display().to_string()).collect();
-            let named = some_of(&names, 1);
-            let what = format!("only the mode of the data folder keeps other users from {named}");
+            let first = some_of(&names, 1);
+            let what = format!("only the mode of the data folder keeps other users from {first}");
             DoctorFinding::warn(FILES, what, format!("`chmod -R go= {place}`")).at(place)
         }
     })

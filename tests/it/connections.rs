@@ -324,7 +324,8 @@ async fn a_call_to_a_server_that_has_just_gone_says_what_to_do() {
     let call = r#"{"variant":"write","name":"up:echo"}"#;
     let answered = async || daemon.rest("POST", "/api/v1/call", call).await;
     until!({
-        let answer = answered().await.text();
+        let answer = answered().await;
+        let answer = answer.text();
         lacks!(answer, "nothing answers");
         answer.contains("Start that server, or")
     });

@@ -9,7 +9,7 @@ use crate::{
     access::Caller,
     catalog::Tool,
     config::Settings,
-    failure::{ErrorCode, Failure, NextStep, Result},
+    failure::{ErrorCode, Failure, NextStep, Result, for_model},
     gate::Moment,
     router::{Reply, RequestError, definitions::with_offered_views},
     text::{cut::beginning, names::ServerName},
