@@ -5,7 +5,7 @@ use std::path::Path;
 use super::DoctorFinding;
 use crate::{
     config::{self, Settings},
-    management::{ConfigReport, StatusReport},
+    management::{ConfigReport, RESTORE, StatusReport},
     text::count,
 };
 
@@ -44,7 +44,8 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     let rejected = rejected.filter(|_| report.error.is_none());
     if let Some(error) = rejected {
         let what = format!("the daemon rejects the file: {error}");
-        findings.push(fail(&what, report.fix()));
+        let is_there = report.has_file();
+        findings.push(fail(&what, if is_there { report.fix() } else { RESTORE }));
     }
     let is_lost = rejected.is_some() && !report.has_file();
     for warning in report.warnings.iter().filter(|_| !is_lost) {

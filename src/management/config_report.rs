@@ -44,17 +44,19 @@ pub struct ConfigReport {
 pub const RESTORE: &str =
     "restore it from a backup, or create a new one: `mcpproxy stop`, then `mcpproxy setup`";
 
-const EDIT: &str = "`mcpproxy config edit`";
-
 impl ConfigReport {
     /// Whether the file is there.
     pub fn has_file(&self) -> bool {
         Path::new(&self.config_file).exists()
     }
 
-    /// What to do about a fault.
+    /// What to do about the file.
     pub fn fix(&self) -> &'static str {
-        if self.has_file() { EDIT } else { RESTORE }
+        if self.has_file() {
+            "`mcpproxy config edit`"
+        } else {
+            "correct the name, or create the file: `mcpproxy setup`"
+        }
     }
 
     /// What to do about the first of `faults`.
@@ -70,8 +72,7 @@ impl ConfigReport {
             None if !self.missing_variables.is_empty() => {
                 NextStep::set_variables(&self.missing_variables)
             }
-            None if self.has_file() => EDIT.to_owned(),
-            None => "correct the name, or create the file: `mcpproxy setup`".to_owned(),
+            None => self.fix().to_owned(),
         }
     }
 

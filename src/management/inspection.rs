@@ -186,7 +186,7 @@ pub(super) fn awaits_contact(entry: &ServerEntry) -> bool {
 /// Why a quarantined server could not be listed, and what to do about it; nothing while it is tried.
 fn failed_contact(row: &ServerRow) -> Option<String> {
     let is_over = row.awaits_approval() && row.state != ServerState::Connecting;
-    let off = (!row.enabled).then_some("it is disabled");
+    let off = row.is_disabled().then_some("it is disabled");
     let why = off.or(row.last_error.as_deref()).filter(|_| is_over)?;
     let step = row.next_step.as_ref();
     Some(step.map_or_else(|| why.to_owned(), |step| format!("{why}; {step}")))

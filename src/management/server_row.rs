@@ -101,6 +101,11 @@ impl ServerRow {
         }
     }
 
+    /// Whether it is disabled.
+    pub const fn is_disabled(&self) -> bool {
+        matches!(self, Self { enabled: false, .. })
+    }
+
     /// `2 held, 1 prompt held`: tools first, then prompts, resources and instructions.
     pub fn held_in_words(&self) -> Option<String> {
         let (tools, others) = (self.held_tools, self.held?.saturating_sub(self.held_tools));

@@ -187,15 +187,29 @@ pub struct ServerCounts {
 impl ServerCounts {
     /// The number of servers in each state.
     pub fn by_state(&self) -> [(&'static str, usize); 8] {
+        let Self {
+            ready,
+            asleep,
+            connecting,
+            authenticating,
+            needs_a_value,
+            error,
+            disabled,
+            quarantined,
+            configured: _,
+            connected: _,
+            total: _,
+            demo: _,
+        } = *self;
         [
-            ("ready", self.ready),
-            ("asleep", self.asleep),
-            ("connecting", self.connecting),
-            ("authenticating", self.authenticating),
-            ("needs_a_value", self.needs_a_value),
-            ("error", self.error),
-            ("disabled", self.disabled),
-            ("quarantined", self.quarantined),
+            ("ready", ready),
+            ("asleep", asleep),
+            ("connecting", connecting),
+            ("authenticating", authenticating),
+            ("needs_a_value", needs_a_value),
+            ("error", error),
+            ("disabled", disabled),
+            ("quarantined", quarantined),
         ]
     }
 

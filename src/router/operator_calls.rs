@@ -9,7 +9,7 @@ use super::{
 use crate::{
     activity::{CallBody, CallEntrance},
     call_context::CallContext,
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::Variant,
     wire::{Edit, Outcome, Raw, Thing, method, splice},
 };
@@ -74,7 +74,8 @@ impl Router {
                 failure.into()
             }
             RequestError::Failed(failure)
-                if failure.code == ErrorCode::ServerUnavailable && failure.step.is_none() =>
+                if failure.code == ErrorCode::ServerUnavailable
+                    && failure.step.as_deref().is_none_or(NextStep::only_shows) =>
             {
                 // Its row has the reason then.
                 if let Some(upstream) = self.0.upstreams.get(server) {

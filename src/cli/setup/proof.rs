@@ -15,7 +15,7 @@ use super::{
     report::{ProofRow, say_step},
 };
 use crate::{
-    config::Provider,
+    config::{ANONYMOUS, Provider},
     daemon_client::{self, DaemonClient, DaemonError},
     doctor,
     failure::ErrorCode,
@@ -88,13 +88,12 @@ fn not_called(why: CommandFailure, has_token: bool) -> CommandFailure {
         ""
     };
     let outcome = format!("everything is set up, but the call of retrieve_tools{with} failed");
+    let denied = format!("`mcpproxy access check {ANONYMOUS} retrieve_tools` shows why");
     let step = match why.code {
         _ if is_token => {
             "`mcpproxy token add NAME`, then set MCPPROXY_TOKEN to its token, or unset it"
         }
-        Some(ErrorCode::AccessDenied) if !has_token => {
-            "`mcpproxy access check anonymous retrieve_tools` shows why"
-        }
+        Some(ErrorCode::AccessDenied) if !has_token => &denied,
         _ => "`mcpproxy doctor` says what is wrong",
     };
     why.undone(&outcome).or_next(step)

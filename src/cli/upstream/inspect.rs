@@ -52,10 +52,10 @@ impl InspectServer {
             return Ok(());
         }
         if !inspection.server.awaits_approval() {
-            let step = if inspection.server.enabled {
-                NextStep::Restart
-            } else {
+            let step = if inspection.server.is_disabled() {
                 NextStep::Enable
+            } else {
+                NextStep::Restart
             };
             out.note("--connect is only for quarantined servers");
             out.next(&step.at_terminal(&inspection.server.name));
@@ -70,8 +70,8 @@ fn check_contact(inspection: &Inspection) -> Done {
         return Ok(());
     };
     let (row, name) = (&inspection.server, &inspection.server.name);
-    if !row.enabled || !inspection.awaits_contact {
-        let off = (!row.enabled).then_some("it is disabled");
+    if row.is_disabled() || !inspection.awaits_contact {
+        let off = row.is_disabled().then_some("it is disabled");
         let why = off.or(row.last_error.as_deref()).unwrap_or(why);
         let failure = CommandFailure::failed(visible(why));
         let failure = failure.undone(&format!("{name} was not listed"));

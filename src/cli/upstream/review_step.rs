@@ -32,7 +32,7 @@ pub(super) enum ReviewStep<'a> {
 impl<'a> ReviewStep<'a> {
     pub(super) fn of(inspection: &'a Inspection) -> Self {
         let is_quarantined = inspection.server.awaits_approval();
-        let (is_off, has_held) = (!inspection.server.enabled, inspection.count_held() > 0);
+        let (is_off, has_held) = (inspection.server.is_disabled(), inspection.count_held() > 0);
         match (&inspection.lock_file, &inspection.contact_error) {
             (Some(file), _) if is_quarantined || has_held => Self::Locked(file),
             (_, Some(why)) if is_quarantined && (is_off || !inspection.awaits_contact) => {

@@ -287,7 +287,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     );
     check(
         json!({ "env_json": "{\"A\":\"1\",\"A\":\"2\"}" }),
-        "\"A\" appears twice",
+        "`A` appears twice",
     );
     check(json!({ "env_json": "{" }), "`env_json` must be JSON");
     check(

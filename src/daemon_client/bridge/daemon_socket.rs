@@ -227,7 +227,7 @@ mod tests {
         check(
             Some(ErrorCode::UnknownProfile),
             Some("x"),
-            "`mcpproxy config get profiles`",
+            "correct --endpoint",
         );
         check(Some(ErrorCode::Unauthorized), Some("x"), "`mcpproxy token");
         check(Some(ErrorCode::AccessDenied), Some("Wait."), "Wait.");

@@ -79,7 +79,7 @@ fn whatever_is_missing_or_different_is_named() {
     );
     check(
         &[NAMED, NAMED, REGION, NUMBER],
-        "mcp-name appears twice. Nothing ran; send it once",
+        "mcp-name appears twice. nothing ran; send it once",
     );
     check(&[NAMED, NUMBER], "mcp-param-region is missing");
     check(
