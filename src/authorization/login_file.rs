@@ -204,7 +204,7 @@ fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
     let kept: Result<KeptLogin, _> = serde_json::from_slice(&text);
     let kept = kept.map_err(|_| unreadable("it is not what was written"))?;
     if kept.version != VERSION {
-        return Err(unreadable("it is of another version of mcpproxy"));
+        return Err(unreadable("it was written by another version of mcpproxy"));
     }
     Ok(Some(kept))
 }

@@ -227,17 +227,21 @@ struct Keys {
 impl Keys {
     /// The key of session ids is that of the settings, or one that the data folder keeps.
     fn open(settings: &Settings, data_dir: &Path) -> Result<Self, ServeError> {
-        let keep = |file: &str, failure: &str| {
-            let kept = KeptKey::of_folder(data_dir, file);
-            kept.map_err(|error| ServeError::in_folder(failure, data_dir, &error))
+        let keep = |name: &str, what: &str| {
+            let kept = KeptKey::of_folder(data_dir, name);
+            kept.map_err(|error| {
+                let file = data_dir.join(name);
+                let failure = format!("{} with the {what} cannot be used", file.display());
+                ServeError::in_folder(&failure, data_dir, &error)
+            })
         };
-        let api_key = keep(API_KEY_FILE, "the API key cannot be saved")?;
+        let api_key = keep(API_KEY_FILE, "API key")?;
         let of_operators = api_key.secret().clone();
         let mut kept = vec![api_key];
         let of_sessions = if let Some(secret) = &settings.session_key {
             SealingKey::of(secret)
         } else {
-            let session_key = keep(KEY_FILE, "the key of session ids cannot be saved")?;
+            let session_key = keep(KEY_FILE, "key of session ids")?;
             let sealing = session_key.key();
             kept.push(session_key);
             sealing

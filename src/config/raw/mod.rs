@@ -49,7 +49,7 @@ pub(super) struct File {
     pub(super) tools_limit: WholeNumber<1, 1_000, 15>,
     /// Number of search results with the full input schema.
     pub(super) top_k: WholeNumber<0, 1_000, 5>,
-    /// Whether /mcp lists `call_tool`, for clients of older programs.
+    /// Whether /mcp lists `call_tool`, for clients made for older versions of mcpproxy-go.
     pub(super) legacy_call_tool: bool,
     /// Whether agents may use all operations of `upstream_servers` (full), only list servers and read their logs (read), or none (off).
     pub(super) management: AgentManagement,

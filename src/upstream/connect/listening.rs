@@ -67,7 +67,7 @@ struct ListenRequest {
 #[derive(Debug, Clone, thiserror::Error)]
 pub(in crate::upstream) enum ListenError {
     /// It does not know the request.
-    #[error("the server has no subscriptions")]
+    #[error("the server does not support subscriptions")]
     Unknown,
     /// It answered with an error.
     #[error("the server refused the subscription: {0}")]

@@ -119,7 +119,7 @@ fn answers_to(
 ) -> SubscriptionAnswers {
     let answer = |topic: &NewsTopic| match agreed {
         Ok(agreed) if agreed.contains(topic) => SubscriptionAnswer::Agreed,
-        Ok(_) => SubscriptionAnswer::Refused(not_offered(topic)),
+        Ok(_) | Err(ListenError::Unknown) => SubscriptionAnswer::Refused(not_offered(topic)),
         Err(error) => {
             SubscriptionAnswer::NotAsked(failed(ErrorCode::BadUpstreamAnswer, &error.outside()))
         }

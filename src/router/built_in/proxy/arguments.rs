@@ -57,11 +57,11 @@ impl ProxyRequest {
         if action == "list" {
             return match path {
                 None => Ok(Self::List(kind)),
-                Some(_) => Err("\"path\" is not for \"action\" \"list\"".to_owned()),
+                Some(_) => Err("\"path\" cannot be given with \"action\": \"list\"".to_owned()),
             };
         }
         let path =
-            path.ok_or_else(|| format!("\"path\" is missing; \"action\" {action:?} needs it"))?;
+            path.ok_or_else(|| format!("\"path\" is missing; \"action\": {action:?} needs it"))?;
         if path.is_empty() {
             return Err("\"path\" is empty".to_owned());
         }
@@ -168,11 +168,11 @@ mod tests {
             ),
             (
                 r#"{"action":"list","type":"tool","path":"p"}"#,
-                "\"path\" is not for \"action\" \"list\"",
+                "\"path\" cannot be given with \"action\": \"list\"",
             ),
             (
                 r#"{"action":"list","type":"tool","path":""}"#,
-                "\"path\" is not for \"action\" \"list\"",
+                "\"path\" cannot be given with \"action\": \"list\"",
             ),
             (
                 r#"{"action":"list","type":"tool","args":{}}"#,
@@ -180,15 +180,15 @@ mod tests {
             ),
             (
                 r#"{"action":"info","type":"tool"}"#,
-                "\"path\" is missing; \"action\" \"info\" needs it",
+                "\"path\" is missing; \"action\": \"info\" needs it",
             ),
             (
                 r#"{"action":"call","type":"tool","args":{}}"#,
-                "\"path\" is missing; \"action\" \"call\" needs it",
+                "\"path\" is missing; \"action\": \"call\" needs it",
             ),
             (
                 r#"{"action":"call","type":"tool","path":null}"#,
-                "\"path\" is missing; \"action\" \"call\" needs it",
+                "\"path\" is missing; \"action\": \"call\" needs it",
             ),
             (
                 r#"{"action":"info","type":"tool","path":""}"#,
