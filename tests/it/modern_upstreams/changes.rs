@@ -109,7 +109,7 @@ async fn a_server_that_never_tells_of_changes_is_polled() {
             assert_eq!(upstream.received("subscriptions/listen").len(), 1);
             let params = r#"{"uri":"lib://one"}"#;
             let reply = client.request("resources/subscribe", params).await;
-            has!(reply.error(), "no subscriptions");
+            has!(reply.error(), "does not report updates");
         }
     }
 }
