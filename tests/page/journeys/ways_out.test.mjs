@@ -24,7 +24,7 @@ test("what is not there says so in a sentence and leads on", async () => {
   for (const [place, meant] of Object.entries(links)) {
     await go(place);
     const said = page.locator("main .empty");
-    assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(rooms does not list this tool, but the log has calls to it\. )?Did you mean \S+\? unknown_(server|tool)/, place);
+    assert.match(await said.innerText(), /^(No server "[^"]+" is configured|The server "rooms" has no tool "[^"]+")\.\s+(The activity log has calls to it\. )?Did you mean \S+\? unknown_(server|tool)/, place);
     assert.doesNotMatch(await said.innerText(), /mcpproxy |Try again/, place);
     await isSoundEverywhere(who, place);
     await said.getByRole("link", { name: meant, exact: true }).click();

@@ -65,7 +65,7 @@ export function tool(name, frame, first) {
     if (error.status !== 404) return null;
     const { closest } = error;
     return {
-      text: [was.server?.enabled === false ? `${was.server.name} is disabled, so its tools are not known. ` : was.server && was.isCalled ? `${was.server.name} does not list this tool, but the log has calls to it. ` : null, closest ? ["Did you mean ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "?"] : null],
+      text: [was.server?.enabled === false ? `${was.server.name} is disabled, so its tools are not known. ` : was.server && was.isCalled ? "The activity log has calls to it. " : null, closest ? ["Did you mean ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "?"] : null],
       links: [
         was.isCalled ? go("Show its calls", query("/ui/activity", { tool: name })) : null,
         was.server === null ? null : go(["Server ", said(was.server.name)], `/ui/servers/${part(was.server.name)}`),
