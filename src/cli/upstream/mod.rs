@@ -28,7 +28,7 @@ pub(super) enum UpstreamCommand {
     List(list::ListServers),
     Show(show::ShowServer),
     Add(add::AddServer),
-    /// Remove servers and their logs
+    /// Remove servers, their logs and their logins
     #[command(visible_alias = "rm")]
     Remove(change::NamedServers),
     /// Enable servers
