@@ -15,8 +15,8 @@ use crate::daemon_client;
 
 /// Run a JavaScript file that calls tools
 ///
-/// Runs a script as the tool `code_execution` does. The result goes to stdout, what it logs to stderr. Exits with code 1 if the script fails.
-/// To allow scripts, run `mcpproxy config set enable_code_execution true` once.
+/// Runs a script as the tool `code_execution` does. The script's value goes to stdout, its log to stderr. Exits with code 1 if the script
+/// fails. To allow scripts, run `mcpproxy config set enable_code_execution true` once.
 #[derive(Debug, Args)]
 pub(super) struct CodeCommand {
     /// The script; - reads it from stdin
@@ -31,7 +31,7 @@ pub(super) struct CodeCommand {
     /// Maximum number of tool calls that the script may make
     #[arg(long, value_name = "N")]
     max_tool_calls: Option<u64>,
-    /// Allow only this server; may be repeated
+    /// Allow only calls to this server; may be repeated
     #[arg(long = "allow-server", value_name = "NAME")]
     allow_servers: Vec<String>,
     /// Allow calls of tools that may delete or overwrite

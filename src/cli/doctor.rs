@@ -20,7 +20,8 @@ use crate::{
 
 /// Find problems and how to fix them
 ///
-/// Without a daemon it starts each server briefly, except disabled and quarantined ones. Exits with code 1 if a check fails.
+/// If no daemon is running, it briefly starts or contacts each server, except disabled and quarantined ones. Exits with code 1 if a check
+/// fails.
 #[derive(Debug, Args)]
 pub(super) struct DoctorCommand {
     /// Do not start or contact any server

@@ -35,8 +35,8 @@ pub(super) enum SecretCommand {
 
 /// Store a secret, read from the terminal or stdin
 ///
-/// The secret goes to the desktop's keyring or, if there is none, to a private file in the data folder. Running servers get it at their next
-/// start.
+/// By default, the secret goes to the desktop's keyring or, if there is none, to a private file in the data folder. Running servers get it
+/// at their next start.
 #[derive(Debug, Args)]
 pub(super) struct SetSecret {
     /// The secret's name: letters, digits, `.`, `_`, `-` and `/`

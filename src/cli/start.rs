@@ -17,8 +17,8 @@ use crate::{
 
 /// Start the daemon in the background
 ///
-/// The daemon runs until `mcpproxy stop`, or until the machine shuts down. `mcpproxy logs` shows its log. To start it at every login, use
-/// `mcpproxy service install`.
+/// The daemon runs until `mcpproxy stop`, or until the machine shuts down; on some machines, only until you log out. `mcpproxy logs` shows
+/// its log. To start it at every login, use `mcpproxy service install`.
 #[derive(Debug, Args)]
 pub(super) struct StartCommand {}
 

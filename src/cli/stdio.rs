@@ -26,7 +26,7 @@ pub(super) struct StdioCommand {
     /// The endpoint to serve, such as /mcp/all or /mcp/server/NAME
     #[arg(long, value_name = "PATH", default_value = "/mcp", value_parser = endpoint)]
     endpoint: String,
-    /// The client's access token; without one it is `anonymous`
+    /// The client's access token; without it, the client is `anonymous`
     #[arg(long, value_name = "TOKEN", env = "MCPPROXY_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<Secret>,
     /// How long a daemon that is started for this client runs after its last client disconnects

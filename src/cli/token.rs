@@ -32,7 +32,7 @@ pub(super) enum TokenCommand {
 
 /// Issue a token, and show it once, with a message for its user
 ///
-/// mcpproxy keeps only the token's hash. Without --calls the token allows only reading.
+/// mcpproxy keeps only the token's hash. Without --calls, the token allows only reading.
 #[derive(Debug, Args)]
 pub(super) struct AddToken {
     /// The name of the token, and of its caller in rules and records

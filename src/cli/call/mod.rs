@@ -17,8 +17,8 @@ use super::{
 
 /// Call a tool
 ///
-/// Without a call type, the tool's own is used. A type that allows less than the tool surely does, such as `read` for a tool that writes,
-/// is refused (exit code 4). The tool's text goes to stdout, its progress to stderr. Exits with code 1 if the tool reports an error.
+/// Without a call type, mcpproxy uses the tool's own. It refuses a type that allows less than the tool clearly does, such as `read` for a
+/// tool that writes (exit code 4). The tool's text goes to stdout, its progress to stderr. Exits with code 1 if the tool reports an error.
 #[derive(Debug, Args)]
 #[command(override_usage = USAGE)]
 pub(super) struct CallCommand {

@@ -12,7 +12,7 @@ use crate::management::{Files, UndoRequest};
 /// Undo a change to the configuration, a token or an approval
 ///
 /// Restores the file byte for byte if nothing has changed since, otherwise value by value. If the change issued a token, the undo revokes
-/// the token. The history contains no secrets, so you can undo the removal of a secret only until the daemon restarts.
+/// the token. The history contains no secrets, so you can undo a change to a secret in the file only until the daemon stops.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ConfigUndo {
     /// The number in `config history`; by default the latest change

@@ -36,9 +36,9 @@ use crate::{
 
 /// Import servers from your AI clients and other proxies
 ///
-/// Shows the servers in your clients' files and in this folder's project file, and asks which to import. Without a terminal it imports
-/// nothing unless --all, --yes or --server is given. Imported servers are trusted. --move also removes them from the clients' files,
-/// so that no server runs twice.
+/// Shows the servers in your clients' files and in this folder's project files, and asks which to import. Without a terminal, it imports
+/// nothing unless you give --all, --yes, --server or -. Imported servers are trusted unless you give --quarantined. --move also removes
+/// them from the clients' files, so that no server runs twice.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("Clients: {}", Client::listed(|_| true)))]
 #[expect(

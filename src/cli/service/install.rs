@@ -23,7 +23,8 @@ use crate::{
 /// Run the daemon now and at every login
 ///
 /// Writes and starts a systemd user unit or a launchd agent that runs `mcpproxy serve` with these options. To change options, or after the
-/// program has moved, run the command again. The files contain no secrets; put variables into the file that the command names at the end.
+/// program has moved, run the command again. A service does not have your shell's variables; if the configuration refers to any, the command
+/// shows where to set them.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InstallService {
     #[command(flatten)]

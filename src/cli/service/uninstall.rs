@@ -14,7 +14,7 @@ use crate::{
     storage::DiskFault,
 };
 
-/// Stop the service and remove the files that `install` wrote
+/// Stop the service and remove its file
 ///
 /// Keeps the configuration, the data folder, and files that `install` did not write, such as your own settings next to the unit.
 #[derive(Debug, Args)]

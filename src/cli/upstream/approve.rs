@@ -40,7 +40,7 @@ pub(in crate::cli) struct ApproveServer {
     /// The fingerprint that `upstream inspect` printed
     #[arg(long, value_name = "SEEN", value_parser = fingerprint)]
     seen: Option<String>,
-    /// Approve definitions even if dangerous or never listed
+    /// Approve even dangerous definitions and servers never listed
     #[arg(long)]
     yes: bool,
 }

@@ -17,7 +17,7 @@ use crate::{
 /// Log in to a server
 ///
 /// Opens your browser and waits for the login. Without a browser, or with --no-browser, it prints the URL; open that URL on any machine. If
-/// the browser then ends at a page that it cannot load, paste the URL of that page into the terminal.
+/// the browser ends up on a page that it cannot load, paste the URL of that page into the terminal.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LogIn {
     /// The server's name, as `upstream list` shows it
