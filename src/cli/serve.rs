@@ -22,7 +22,7 @@ use crate::{
 
 /// Run the daemon in the foreground
 ///
-/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C stops the daemon; running calls get 10 s to finish.
+/// By default, the daemon serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C stops it; running calls get 10 s to finish.
 #[derive(Debug, Args)]
 pub(super) struct ServeCommand {
     #[command(flatten)]
