@@ -63,7 +63,7 @@ impl StoreError {
         match error.into() {
             redb::Error::Corrupted(why) => Self::Damaged(why),
             redb::Error::TableTypeMismatch { table, .. } | redb::Error::TableIsMultimap(table) => {
-                Self::Damaged(format!("the table {table:?} is of another type"))
+                Self::Damaged(format!("the table {table:?} has the wrong type"))
             }
             redb::Error::Io(error) => Self::Io(error),
             other => Self::Io(io::Error::other(other.to_string())),

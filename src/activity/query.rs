@@ -105,7 +105,7 @@ pub enum BadQuery {
     #[error("nothing was read: `outcome` cannot be {0:?}")]
     Outcome(String),
     /// Both `cursor` and `after`.
-    #[error("nothing was read: `cursor` and `after` are both given; keep one")]
+    #[error("nothing was read: `cursor` and `after` are both given")]
     Directions,
 }
 

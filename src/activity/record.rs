@@ -159,7 +159,7 @@ impl ActivityRecord {
         Self {
             kind: "gap".to_owned(),
             outcome: "failed".to_owned(),
-            detail: Some(format!("{missing} records were not kept")),
+            detail: Some(format!("records not kept: {missing}")),
             missing: Some(missing),
             ..Self::default()
         }

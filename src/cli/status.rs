@@ -138,7 +138,7 @@ fn activity(status: &ActivityStatus) -> Vec<(&'static str, String)> {
     let records = usize::try_from(status.records).unwrap_or(usize::MAX);
     let lost = match status.not_kept {
         0 => String::new(),
-        count => format!("; {count} were not kept"),
+        count => format!("; {count} not kept"),
     };
     let mut facts = vec![(
         "activity log",

@@ -123,7 +123,7 @@ async fn where_the_file_cannot_grow_calls_go_on_and_what_is_missing_is_counted()
     let problem = full["problem"].as_str().expect("it is named");
     has!(problem, "cannot be written");
     let (_, shown, _) = daemon.home().cli(&["status"]).await;
-    has!(shown, "were not kept");
+    has!(shown, " not kept");
     has!(shown, "cannot be written");
     let health = http::send(daemon.address(), "GET", "/health", &[], "").await;
     let health = health.json();
