@@ -174,7 +174,7 @@ impl LoginState {
         };
         if !is_part_of(&self.terms.url, &resource) {
             let why = format!("its login is for {resource}, which is not the `url` of its entry");
-            let how = "give its entry that URL, if it is the server's";
+            let how = "if that is the server's URL, set it in its entry";
             let why = self.error(&why).to_string();
             return LoginError::Needs(why, NextStep::fix_key("url", how));
         }

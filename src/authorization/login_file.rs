@@ -202,7 +202,7 @@ fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
     // The error of the parser may quote the file.
     let unreadable = |why| io::Error::new(io::ErrorKind::InvalidData, why);
     let kept: Result<KeptLogin, _> = serde_json::from_slice(&text);
-    let kept = kept.map_err(|_| unreadable("it is not what was written"))?;
+    let kept = kept.map_err(|_| unreadable("it is not in mcpproxy's format"))?;
     if kept.version != VERSION {
         return Err(unreadable("it was written by another version of mcpproxy"));
     }

@@ -374,7 +374,7 @@ pub(super) fn given_up() -> LoginError {
 
 /// The failure for an answer that is of no use.
 pub(super) fn no_token() -> LoginError {
-    let why = "the authorization server issued no token that a header can carry";
+    let why = "the authorization server issued no usable token";
     LoginError::BadAnswer(why.to_owned())
 }
 

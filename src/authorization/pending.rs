@@ -79,7 +79,7 @@ impl PendingLogin {
         }
         let Some(prepared) = self.prepared.lock().take() else {
             return Err(LoginError::Failed(
-                "this login has already been used".to_owned(),
+                "this login has already ended".to_owned(),
             ));
         };
         let this = self.clone();

@@ -139,7 +139,7 @@ impl ServerLogin {
             return Some(token.header.clone());
         }
         if !token.is_renewable {
-            let why = "it rejects its login".to_owned();
+            let why = "it rejects the stored login".to_owned();
             self.state.note(LoginEvent::Needed(why));
             return None;
         }
