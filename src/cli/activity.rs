@@ -223,7 +223,7 @@ fn nothing_found(query: &RecordQuery) -> &'static str {
     if !is_filtered {
         "no records yet; calls and changes add them"
     } else if query.kind.as_deref() == Some("refusal") {
-        "no matching records; refused calls have the kind call: `--outcome refused` shows them"
+        "no matching records; `--outcome refused` shows refused calls"
     } else {
         "no matching records; `mcpproxy activity list` shows all"
     }

@@ -97,7 +97,7 @@ fn print(found: Found, out: Output) -> Done {
     output::print_table(columns, found.tools.into_iter().map(row))?;
     if usize::try_from(found.total).is_ok_and(|total| shown < total) {
         out.note(&format!(
-            "{shown} of {} matching tools; --limit shows at most `tools_limit` in the configuration",
+            "{shown} of {} matching tools; --limit sets how many, up to `tools_limit` in the configuration",
             found.total
         ));
     }
