@@ -151,7 +151,7 @@ fn print(ended: &Ended<'_>, out: Output) -> Done {
     }
     if ended.failed_calls > 0 && ended.error.is_none() {
         out.note(&format!(
-            "failed calls: {} of {}; `mcpproxy activity list` shows why, and so does `error` in a call's result",
+            "failed calls: {} of {}; `mcpproxy activity list` shows why",
             ended.failed_calls, ended.tool_calls
         ));
     }
