@@ -124,7 +124,7 @@ impl Mistake<'_> {
     fn step_for_option(&self, option: &str) -> String {
         let starts = ["mcpproxy start", "mcpproxy restart"].contains(&&*self.line);
         if starts && ["--port", "--listen"].contains(&option) {
-            return "`mcpproxy setup --port PORT` sets it".to_owned();
+            return "`mcpproxy setup --port PORT` sets the port".to_owned();
         }
         if self.line == "mcpproxy upstream add" && !option.starts_with("--") {
             return format!("write `--` before the server's command: {AS_COMMAND}");
