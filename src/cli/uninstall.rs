@@ -125,7 +125,7 @@ impl UninstallCommand {
         if done.purge {
             done.purge(&files);
         } else if self.purge {
-            done.say_what_stays("--purge waits until the errors below are corrected", out);
+            done.say_what_stays("correct the errors below, then run this command again", out);
         }
         done.copies = kept_copies(&places);
         done.conclude(out)
