@@ -124,7 +124,9 @@ fn list(files: &Files, out: Output) -> Done {
         return output::print_value(&listing);
     }
     if let Err(error) = files.secret_uses() {
-        out.note(&format!("the servers that use them are not known: {error}"));
+        out.note(&format!(
+            "the servers that use secrets are not known: {error}"
+        ));
     }
     out.note(&match (listing.store, listing.fault) {
         (Some(store), None) => format!("new secrets go into {store}"),
@@ -251,7 +253,7 @@ async fn say_to_users(
     }
     if !run.is_empty() {
         let names = run.join(" ");
-        out.note("running servers get it at their next start");
+        out.note("running servers get the new value at their next start");
         out.next(&format!("`mcpproxy upstream restart {names}`"));
     }
 }
