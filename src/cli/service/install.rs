@@ -161,7 +161,7 @@ impl InstallService {
             report.next_steps.push(left);
             report.unmanaged = Some(CommandFailure::failed(what).next(step));
             if !is_served && !self.no_start {
-                let step = "without a service, `mcpproxy start` runs the daemon until you log out";
+                let step = "without a service, `mcpproxy start` runs the daemon in the background";
                 report.next_steps.push(step.to_owned());
             }
             report.state = state;
