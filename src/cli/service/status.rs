@@ -85,7 +85,7 @@ impl ServiceReport {
         location: &Location,
     ) -> Done {
         let Some(installed) = installed else {
-            let what = "the file cannot be read; `mcpproxy service install` replaces it";
+            let what = "the file does not say which command it starts; `mcpproxy service install` replaces it";
             self.warnings.push(what.to_owned());
             return Ok(());
         };
@@ -153,7 +153,7 @@ fn print(report: ServiceReport, kind: ServiceKind, out: Output) -> Done {
     }
     facts.extend(report.logs.map(|logs| ("log", logs)));
     if report.installed {
-        let changed = "no: the file was changed; `mcpproxy service install` rewrites it";
+        let changed = "no: `mcpproxy service install` rewrites the file";
         let is_same = report.differences.is_empty();
         facts.push(("up to date", either(is_same, ["yes", changed])));
     }
