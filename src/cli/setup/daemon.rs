@@ -48,7 +48,7 @@ impl SetupCommand {
             return reachable(files, daemon, ("running", "already running"), report, out).await;
         }
         if is_service && report.no_service.is_none() {
-            out.note("the service manager did not start it; it runs in the background for now");
+            out.note("the service did not start; the daemon runs in the background for now");
         }
         let daemon = start::start(files, &[], out).await?;
         // A person who was questioned has said no.

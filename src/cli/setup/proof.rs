@@ -87,7 +87,7 @@ fn not_called(why: CommandFailure, has_token: bool) -> CommandFailure {
     } else {
         ""
     };
-    let outcome = format!("everything is set up, but the call of retrieve_tools{with} failed");
+    let outcome = format!("everything is set up, but the call to retrieve_tools{with} failed");
     let denied = format!("`mcpproxy access check {ANONYMOUS} retrieve_tools` shows why");
     let step = match why.code {
         _ if is_token => {

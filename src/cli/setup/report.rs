@@ -214,7 +214,7 @@ impl SetupReport {
             None => (),
         }
         if let Some(page) = self.daemon.as_ref().and_then(|daemon| daemon.page.as_ref()) {
-            out.done(&format!("web UI: {page} (logged in: `mcpproxy ui`)"));
+            out.done(&format!("web UI: {page} (to log in: `mcpproxy ui`)"));
         }
     }
 }
