@@ -296,7 +296,7 @@ impl Uninstalled {
         let clients = self.clients.iter();
         let clients = clients.map(|one| match one.outcome {
             ConnectOutcome::PutBack => {
-                format!("restored {}, with an older {:?}", one.file, one.name)
+                format!("restored {}, with an older entry {:?}", one.file, one.name)
             }
             _ => format!("{remove} {:?} from {}", one.name, one.file),
         });

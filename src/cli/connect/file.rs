@@ -39,7 +39,7 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
             }
         }
         ConnectOutcome::PutBack => out.done(&format!(
-            "restored {file}, which has an older {name:?}; {undo} removes that, too"
+            "restored {file}, which has an older entry {name:?}; {undo} removes that, too"
         )),
         ConnectOutcome::LeftAsFound => out.done(&format!(
             "kept {name:?} in {file}, which may be yours; {undo} removes it"
