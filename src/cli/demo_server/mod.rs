@@ -83,7 +83,7 @@ impl Server {
             running.len() < AT_ONCE && running.insert(request["id"].to_string())
         };
         if !is_begun {
-            let error = "too many calls are running, or one with this id";
+            let error = "too many calls are running, or one already has this id";
             return send(&DemoError::new(-32600, error).reply(&request["id"]));
         }
         let server = Arc::clone(self);
