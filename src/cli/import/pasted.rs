@@ -21,10 +21,10 @@ use crate::{
 
 /// The step for an entry with a placeholder.
 const GIVE_VALUE: &str =
-    "replace it with your value, or type it when this command asks for it in a terminal";
+    "replace it with your value, or run this command in a terminal, which asks for it";
 
 /// The step for a pasted text with a placeholder.
-pub(super) const GIVE_PASTED: &str = "replace it in the text, or type it when `mcpproxy upstream add --json 'TEXT'` asks for it in a terminal";
+pub(super) const GIVE_PASTED: &str = "replace it in the text, or run `mcpproxy upstream add --json 'TEXT'` in a terminal, which asks for the value";
 
 /// The servers in a pasted text, as [`gather`](super::gather) gives those in files.
 pub(super) fn gather_pasted(

@@ -39,7 +39,7 @@ pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport
             if !is_placeholder(&given) {
                 return Some(given);
             }
-            out.warning("that is a placeholder, not a value of yours");
+            out.warning("that is a placeholder, not your value");
         }
     });
     for server in report.servers.iter_mut().filter(|server| server.chosen) {
