@@ -256,7 +256,7 @@ fn folder_of(line: &[String], given: Option<String>, out: Output) -> Done<Option
         (None, Some(file)) => {
             let cwd = absolute(".")?;
             out.note(&format!(
-                "it starts in {cwd}, where its file {file} is; --cwd changes that"
+                "the server starts in {cwd}, where its file {file} is; --cwd changes that"
             ));
             Ok(Some(cwd))
         }
@@ -305,7 +305,7 @@ fn from_here(command: &str) -> Done<String> {
 
 fn absolute(path: &str) -> Done<String> {
     let failed = |why: &str| {
-        let what = format!("{path:?} cannot be made an absolute path: {why}");
+        let what = format!("{path:?} cannot be made into an absolute path: {why}");
         CommandFailure::failed(what).undone("nothing was added")
     };
     let absolute = std::path::absolute(path).map_err(|error| failed(&in_words(&error)))?;
