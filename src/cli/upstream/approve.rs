@@ -145,7 +145,7 @@ impl ApproveServer {
         let name = &self.name;
         let definitions = output::count(dangerous, "definition");
         let what = match (is_entry_dangerous, dangerous) {
-            (false, 0) => format!("{name:?} was never listed, so its tools are not known"),
+            (false, 0) => format!("the tools of {name:?} were never listed"),
             (false, 1) => format!("{definitions} of {name:?} looks dangerous"),
             (false, _) => format!("{definitions} of {name:?} look dangerous"),
             (true, 0) => format!("the entry of {name:?} looks dangerous"),

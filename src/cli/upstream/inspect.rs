@@ -74,11 +74,12 @@ fn check_contact(inspection: &Inspection) -> Done {
         let off = row.is_disabled().then_some("it is disabled");
         let why = off.or(row.last_error.as_deref()).unwrap_or(why);
         let failure = CommandFailure::failed(visible(why));
-        let failure = failure.undone(&format!("{name} was not listed"));
+        let failure = failure.undone(&format!("the tools of {name} were not listed"));
         let step = row.next_step.clone().unwrap_or_default();
         return Err(failure.next(step));
     }
-    let outcome = format!("{name} was not listed, and its entry stays as the agent wrote it");
+    let outcome =
+        format!("the tools of {name} were not listed, and its entry stays as the agent wrote it");
     let failure = CommandFailure::failed(visible(why)).undone(&outcome);
     Err(failure.next(format!(
         "correct the entry and try again, or `mcpproxy upstream remove {}`",

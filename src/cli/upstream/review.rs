@@ -194,7 +194,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Done {
         output::print_line(&format!("  {by}, {at}"))?;
     }
     if let Some(since) = &thing.changed_since {
-        output::print_line(&format!("  minor: changed since {since}"))?;
+        output::print_line(&format!("  minor: changed since first seen, {since}"))?;
     }
     print_findings("", &thing.findings)?;
     if let Some(matters) = &thing.what_matters {

@@ -69,7 +69,7 @@ impl<'a> ReviewStep<'a> {
                 let file = file.display();
                 let step = inspection.lock_step.as_deref().unwrap_or_default();
                 let lift = if inspection.server.awaits_approval() {
-                    "; its quarantine ends with `\"quarantined\": false` in its entry"
+                    "; the server's quarantine ends with `\"quarantined\": false` in its entry"
                 } else {
                     ""
                 };
@@ -80,7 +80,7 @@ impl<'a> ReviewStep<'a> {
             Self::Contact => {
                 let contact = match &inspection.contact_error {
                     None => "so the server was not contacted; ",
-                    Some(_) => "and the server could not be listed: correct the entry, then ",
+                    Some(_) => "and its tools could not be listed: correct the entry, then ",
                 };
                 format!(
                     "an agent wrote this entry, {contact}`{}` lists its tools. To approve it without looking at them: `{}`",
