@@ -270,7 +270,7 @@ fn lock_file(file: &Path, is_named: bool) -> Result<Lock, ServeError> {
         let step = if is_named {
             "name a lock file with --locked; `mcpproxy upstream lock mcp.lock.json` writes one"
         } else {
-            "restore that file, or go on without one: `mcpproxy config set lock_file null`"
+            "restore that file, or continue without one: `mcpproxy config set lock_file null`"
         };
         ServeError::failed(what, step)
     })?;

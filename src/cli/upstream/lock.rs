@@ -59,7 +59,7 @@ impl WriteLock {
         }
         out.done(&format!("wrote {}: {summary}", file.display()));
         for (what, tools) in [
-            ("no longer in it", &changes.lost),
+            ("no longer in the file", &changes.lost),
             ("with a different fingerprint than before", &changes.changed),
         ] {
             if !tools.is_empty() {
