@@ -135,7 +135,7 @@ pub fn client_of_word(word: &str) -> Result<Client, UnknownClient> {
 pub fn entry_name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
-        return Err("use letters, digits, '-' and '_'".to_owned());
+        return Err("use 1 to 64 letters, digits, `-` and `_`".to_owned());
     }
     Ok(text.to_owned())
 }
