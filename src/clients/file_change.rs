@@ -49,7 +49,7 @@ pub(super) enum ClientFileError {
     #[error("mcpproxy is not in")]
     NotThere,
     /// The client starts a process that leads to us.
-    #[error("it needs no token, because mcpproxy runs as its process, by its entry in")]
+    #[error("it needs no token, because it starts mcpproxy itself, by its entry in")]
     ByProcess,
 }
 
