@@ -28,7 +28,7 @@ pub(super) fn words_in_shell(text: &str) -> Option<(Vec<String>, Option<FileFaul
             if inside.trim() == "pwd" {
                 return Some(("${PWD}".to_owned(), length));
             }
-            let step = "write the output of that command in its place";
+            let step = "replace it with the output of that command";
             (format!("{open}…{close}"), step, length)
         } else if let Some(sign) = redirection(text, rest, place) {
             (sign.to_owned(), without, sign.len())

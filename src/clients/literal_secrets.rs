@@ -49,7 +49,7 @@ impl LiteralSecret {
         }
         if self.key().is_none() {
             return format!(
-                "{store}write ${{keyring:{name}}} in its place (`mcpproxy config path` names the file)"
+                "{store}replace the secret with ${{keyring:{name}}} in the configuration file (`mcpproxy config path` names it)"
             );
         }
         let behind = match self.scheme.trim() {

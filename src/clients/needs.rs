@@ -80,7 +80,7 @@ impl NeededValue {
                 None => command,
             },
             NeededKind::Variable => format!(
-                "set {name} for the daemon, or {command} and write ${{keyring:{kept}}} in its place"
+                "set {name} for the daemon, or {command} and write ${{keyring:{kept}}} instead of ${{{name}}}"
             ),
         }
     }
