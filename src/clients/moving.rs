@@ -109,14 +109,14 @@ fn remove(
     let (file, name) = (path.display(), client.name());
     if client.0.read_only.contains(&&*file_name) {
         let why = format!("{name} keeps other settings there");
-        let step = format!("remove them in {name} or with an editor");
+        let step = format!("remove the servers in {name} or with an editor");
         return Err((why, NextStep::act(step)));
     }
     let text = text.as_ref();
     let text = text.map_err(|fault| fault_in(path)(fault.clone()))?;
     let entries = servers.iter().map(|server| &server.found);
     let note = note_on(entries.clone());
-    let step = || NextStep::act(format!("remove them from {file} with an editor"));
+    let step = || NextStep::act(format!("remove the servers from {file} with an editor"));
     let after = without(FileFormat::of(path), text, entries);
     let after = after.map_err(|fault| (fault.to_string(), step()))?;
     let Some(at) = at else {

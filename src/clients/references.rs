@@ -152,7 +152,7 @@ impl Reading<'_> {
             && self.is_ours()
             && config::is_secret_name(name)
         {
-            let about = "it is in the keyring of the other program".to_owned();
+            let about = "it is in another program's keyring".to_owned();
             let need = NeededValue::secret(name.to_owned(), Some(about));
             self.out.push_secret(need, self.needs);
             return;
