@@ -57,7 +57,7 @@ impl AllowedCalls {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Read => "may only read",
-            Self::Write => "may read and write, but not delete",
+            Self::Write => "may read and write, but not delete or overwrite",
             Self::All => "may call everything",
         }
     }
