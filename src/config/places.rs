@@ -110,7 +110,7 @@ impl ChosenBy {
             Self::Variable => "$MCPPROXY_CONFIG",
             Self::OldVariable => "$MCP_CONFIG_PATH",
             Self::Platform => "the platform's configuration folder",
-            Self::GoProgram => "an existing file of the Go program",
+            Self::GoProgram => "an existing file of mcpproxy-go",
         }
     }
 }

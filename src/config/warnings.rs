@@ -83,7 +83,7 @@ fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -
         return None;
     }
     let hint = if servers.contains(&written) {
-        format!("write \"{written}__*\" for what the server offers")
+        format!("write \"{written}__*\" for everything the server offers")
     } else if let Some((server, name)) = after_server(written, servers) {
         format!("did you mean \"{server}__{name}\"?")
     } else if let Some(close) = closest_tool(written, built_in) {
