@@ -212,7 +212,7 @@ mod ownership {
     pub(super) fn is_private(mode: u32) -> io::Result<bool> {
         if mode & OTHERS_WRITE != 0 {
             return Err(refused(
-                "other users may write to it, which cannot be changed".to_owned(),
+                "other users may write to it, and mcpproxy cannot change that".to_owned(),
             ));
         }
         Ok(mode & OTHERS == 0)

@@ -86,7 +86,8 @@ impl Core {
         logging::hide(settings.secrets());
         let keys = Keys::open(&settings, &data_dir)?;
         let ledger = ChildLedger::open(&data_dir).map_err(|error| {
-            ServeError::in_folder("the ledger cannot be opened", &data_dir, &error)
+            let doing = "the ledger of child processes cannot be opened";
+            ServeError::in_folder(doing, &data_dir, &error)
         })?;
         let (records, session_records) = SessionRecords::open(&data_dir).map_err(|error| {
             let doing = "the records of sessions cannot be opened";

@@ -57,8 +57,7 @@ pub(super) async fn until(
 
 /// Two would write the same files.
 const LOST: &str = "another daemon has taken the data folder after its lock was removed";
-const LOST_STEP: &str =
-    "use that one, or give --data-dir; exclude the folder from cleaning programs";
+const LOST_STEP: &str = "use that daemon, or choose another data folder with --data-dir";
 
 #[derive(Clone, Copy)]
 enum Stage {

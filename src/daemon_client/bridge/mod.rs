@@ -331,7 +331,7 @@ impl<H: BridgeHost> Bridge<H> {
             from_daemon: AbortOnDropHandle::new(from_daemon),
         });
         if replay.is_some() {
-            self.host.note("attached to a new daemon");
+            self.host.note("connected to a new daemon");
             for list in [
                 method::TOOLS_CHANGED,
                 method::PROMPTS_CHANGED,
