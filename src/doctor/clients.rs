@@ -87,7 +87,7 @@ impl ServedHere<'_> {
             findings.push(DoctorFinding::warn(
                 CLIENT,
                 format!(
-                    "{client} names {:?} at an address where this mcpproxy does not listen",
+                    "{client}'s entry {:?} has an address where this mcpproxy does not listen",
                     entry.name
                 ),
                 match file.project() {
