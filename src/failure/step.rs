@@ -270,7 +270,7 @@ impl NextStep {
                 format!("`mcpproxy tools show {thing}` shows its arguments")
             }
             Self::ShowServers => "`mcpproxy upstream list` shows the configured servers".to_owned(),
-            Self::ShowProfiles => "`mcpproxy config get profiles` lists them".to_owned(),
+            Self::ShowProfiles => "`mcpproxy config get profiles` lists the profiles".to_owned(),
             Self::ShowSecrets => "`mcpproxy secret list` lists the secrets".to_owned(),
             Self::ShowTokens => "`mcpproxy token list` lists the tokens".to_owned(),
             Self::ShowChanges => "`mcpproxy config history` lists the changes".to_owned(),
