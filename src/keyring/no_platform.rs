@@ -38,5 +38,5 @@ impl NoPlatform {
 }
 
 fn absent() -> KeyringError {
-    KeyringError::Absent("this version knows none on this system".to_owned())
+    KeyringError::Absent("mcpproxy supports no keyring on this system".to_owned())
 }

@@ -27,7 +27,7 @@ pub(super) fn stamp(lines: &mut [String], read: SystemTime) {
 
 /// The line that stands for lines which are missing in a log, because the disk was too slow.
 pub(super) fn gap_notice(dropped: u64) -> String {
-    format!("… {dropped} lines are missing: the disk was too slow")
+    format!("… lines missing: {dropped}; the disk was too slow")
 }
 
 /// The text that the server wrote in a line of its log; nothing if the line is mcpproxy's. Logs of former versions have no moments.
