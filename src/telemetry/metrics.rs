@@ -175,7 +175,7 @@ impl Default for Metrics {
             events: register(
                 &mut registry,
                 "mcpproxy_server_events",
-                "Events of servers: ready, failed, lost, asleep, held",
+                "Events of servers: ready, failed, lost, login needed, asleep, held",
             ),
             servers: register(
                 &mut registry,
