@@ -255,7 +255,9 @@ impl NextStep {
                 format!("{CHECK}; `mcpproxy upstream show {server}` shows its state")
             }
             Self::ShowServer => format!("`mcpproxy upstream show {server}` shows its entry"),
-            Self::ShowTools if server.is_empty() => "`mcpproxy tools list` lists all".to_owned(),
+            Self::ShowTools if server.is_empty() => {
+                "`mcpproxy tools list` lists all tools".to_owned()
+            }
             Self::ShowTools => format!("`mcpproxy tools list {server}` lists the tools of {name}"),
             Self::CallAs { variant, tool } => {
                 let thing = format!("{name}:{tool}");

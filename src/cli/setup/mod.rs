@@ -92,7 +92,7 @@ impl SetupCommand {
                 client_of_word(word).map_err(|unknown| {
                     CommandFailure::usage(format!("--connect: {unknown}"))
                         .undone(UNDONE)
-                        .next("`mcpproxy connect --help` lists all")
+                        .next("`mcpproxy connect --help` lists the clients")
                 })?;
             }
         }
