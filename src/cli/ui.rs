@@ -43,7 +43,7 @@ impl UiCommand {
         }
         output::print_line(&format!("{}\n", link.url))?;
         out.note(&format!(
-            "open this link in a browser within {} s: it logs in once",
+            "open this link in a browser within {} s: it logs you in, once",
             link.expires_in_seconds
         ));
         Ok(())

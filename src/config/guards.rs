@@ -56,9 +56,7 @@ fn misspelt(key: &str, is_null: bool) -> Option<String> {
     let letters = unknown_keys::letters(key);
     let meant = unknown_keys::meant(key, known);
     if LOCK_WORDS.contains(&&*letters) || meant == Some(LOCK_FILE) {
-        return Some(format!(
-            "is unknown; the lock file is named with `{LOCK_FILE}`"
-        ));
+        return Some(format!("is unknown; `{LOCK_FILE}` names the lock file"));
     }
     if let Some(guard) = care::TOP_LEVEL_GUARDS
         .iter()

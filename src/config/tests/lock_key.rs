@@ -22,7 +22,7 @@ fn a_lock_file_that_is_named_by_a_slip_refuses_the_configuration() {
         ),
         (
             r#"{"lockFile": "a.json"}"#,
-            "the lock file is named with `lock_file`",
+            "`lock_file` names the lock file",
         ),
         (r#"{"lock-file": "a.json"}"#, "`lock-file` is unknown"),
         (r#"{"LOCK_FILE": "a.json"}"#, "`LOCK_FILE` is unknown"),
