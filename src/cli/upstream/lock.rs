@@ -173,7 +173,7 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
     }
     if !held_of.is_empty() {
         let held = name_some(&held_of);
-        summary.extend(["; held: ", &held, ", in the file only as approved before"]);
+        summary.extend(["; held: ", &held, ", in the file as last approved"]);
     }
     summary
 }
