@@ -183,7 +183,10 @@ pub fn connect(
         let refused = ours.and_then(|ours| why_refused(asked.client, ours, &reaching.settings));
         if let Some((why, step)) = refused {
             let name = asked.client.name();
-            let hint = "Send another `endpoint`, or let POST …/token give the client a token.";
+            let hint = format!(
+                "Send another `endpoint`, or POST /api/v1/clients/{}/token, which gives the client a token.",
+                asked.client.id()
+            );
             let failure = left_alone(format!("{name} was not changed: {why}"), hint);
             return Err(failure.at_terminal(step));
         }
