@@ -100,7 +100,7 @@ impl DaemonSocketError {
                     "correct --endpoint, or add the profile: `mcpproxy config edit`"
                 }
                 (Some(ErrorCode::UnknownPath | ErrorCode::InvalidArguments), _) => {
-                    "give --endpoint as /mcp, /mcp/all, /mcp/server/NAME or /mcp/p/NAME"
+                    "give --endpoint a path such as /mcp, /mcp/all, /mcp/server/NAME or /mcp/p/NAME"
                 }
                 (_, Some(hint)) => hint.as_str(),
                 (_, None) => "`mcpproxy doctor`",
