@@ -213,7 +213,11 @@ impl JudgedText {
         settings.issued = issued.clone();
         let root = document.root.as_ref();
         let ignored = root.map(|root| spanned::read::<File>(root, None).ignored);
-        let ignored = ignored.iter().flatten().map(ToString::to_string);
+        let mut ignored = ignored.unwrap_or_default();
+        // A misspelt key that protects something is a fault already.
+        let faults = fault.as_ref().map_or(&[][..], ConfigError::findings);
+        ignored.retain(|one| faults.iter().all(|fault| fault.key != one.key));
+        let ignored = ignored.iter().map(ToString::to_string);
         let problems = fault.map_or_else(Vec::new, |fault| match fault {
             // Without places, because these are in a text that is not written yet.
             ConfigError::Findings(findings) => {
@@ -397,6 +401,8 @@ mod tests {
             ("{}", "activity.max_ag", json!("1d")),
             ("{}", "mcpServers.a", json!({})),
             ("{}", "serverAuth.x", json!(1)),
+            ("{}", "lockFile", json!("x")),
+            ("{}", "acl", json!({})),
             (entry, "mcpServers.a.comand", json!("x")),
             (entry, "mcpServers.a.isolation.imag", json!("x")),
         ] {
