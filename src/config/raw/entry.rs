@@ -51,8 +51,8 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) disabled: Option<bool>,
     /// Whether the server waits for your approval; until then, agents cannot use it.
     pub(in crate::config) quarantined: bool,
-    /// The last author of the entry. While an agent's entry is quarantined, mcpproxy does not start or contact the server, or resolve the
-    /// entry's references.
+    /// The last author of the entry. While an agent's entry is quarantined, mcpproxy starts or contacts the server, and resolves the
+    /// entry's references, only for `mcpproxy upstream inspect --connect`.
     pub(in crate::config) changed_by: Author,
     /// Idle time before mcpproxy closes the connection: adaptive (default for stdio), never (default for remote servers), or a duration.
     pub(in crate::config) idle_timeout: Option<Scalar>,
@@ -65,7 +65,7 @@ pub(in crate::config) struct RawEntry {
     /// The time to connect. `on_demand`: for calls, and once to list the tools. `eager`: when the daemon starts; the connection stays open.
     pub(in crate::config) start: Start,
     /// The clients that share a connection. auto: all; if the server asks questions or sends log lines, clients that need their own
-    /// connection get one. shared: all. client: no two. workspace: those with the same roots.
+    /// connection get one. shared: all. client: none. workspace: those with the same roots.
     pub(in crate::config) session_scope: SessionScope,
     /// The era of the protocol for a server that supports both. legacy: with a handshake. modern: without. auto: legacy over stdio; over
     /// HTTP, the era of each client if the server can serve both at once, else modern.
@@ -78,10 +78,10 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) disabled_tools: Globs,
     /// Whether a tool whose definition changed is held until you approve it (hold), or usable at once (allow).
     pub(in crate::config) tool_changes: ToolChanges,
-    /// Whether agents can use new tools of this server at once (allow), or only after you approve them (hold). Default: the top-level
-    /// `new_tools`.
+    /// Whether agents can use new tools of this server at once, except those with dangerous findings (allow), or only after you approve
+    /// them (hold). Default: the top-level `new_tools`.
     pub(in crate::config) new_tools: Option<NewTools>,
-    /// Call types of tools. They override the tool's words and annotations, except destructiveHint: true.
+    /// Your classification of tools. It overrides their names, descriptions and annotations, except destructiveHint: true.
     pub(in crate::config) tool_acl: ToolAcl,
     /// Time limit for a connection attempt; by default 5m in a container, and for the first start of npx, uvx, bunx, pipx, docker and
     /// podman. `$MCP_TIMEOUT`, in seconds, replaces the default.

@@ -57,7 +57,8 @@ pub(super) struct File {
     pub(super) read_only_mode: Option<bool>,
     /// If true, the same as management: off.
     pub(super) disable_management: Option<bool>,
-    /// Whether agents can use new tools of a trusted server at once (allow), or only after you approve them (hold).
+    /// Whether agents can use new tools of a trusted server at once, except those with dangerous findings (allow), or only after you
+    /// approve them (hold).
     pub(super) new_tools: NewTools,
     /// Interval at which mcpproxy lists the tools of connected servers again; 0s means never.
     pub(super) tool_discovery_interval: Span<300_000, 0>,
@@ -123,7 +124,7 @@ pub(super) struct RawActivity {
     pub(super) max_age: Span<7_776_000_000, 60_000>,
     /// Maximum number of records; with 0, mcpproxy keeps none on disk.
     pub(super) max_records: WholeNumber<0, 10_000_000, 100_000>,
-    /// Approximate maximum size of the file, in megabytes.
+    /// Approximate maximum size of the log on disk, in megabytes.
     pub(super) max_size_mb: WholeNumber<8, 100_000, 256>,
     /// The part of each call's arguments that mcpproxy keeps.
     #[schemars(extend("default" = "redacted"))]
