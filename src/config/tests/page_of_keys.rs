@@ -14,8 +14,8 @@ const PAGE: &str = concat!(
 
 const BEGINNING: &str = "# Every key of the configuration
 
-This page lists every key of the configuration file, as in its JSON Schema (`mcpproxy config schema`). [configuration.md](configuration.md) explains the keys.
-`NAME` stands for a name of your choice, `[]` for each element of a list.
+This page lists every key of the configuration file except `$schema`, and `name` in a list of entries, with the texts of its JSON Schema
+(`mcpproxy config schema`). [configuration.md](configuration.md) explains the keys. `NAME` stands for a name of your choice, `[]` for each element of a list.
 ";
 
 /// Limit: keys within keys.
