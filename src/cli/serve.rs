@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
-    daemon_client::bridge::{self, DaemonSocket},
+    daemon_client::bridge::{self, DaemonSocket, Unserved},
     management::Files,
     process::LoginPath,
     storage::in_words,
@@ -95,7 +95,7 @@ impl ServeCommand {
         };
         // The daemon has ended all its tasks. A system call that hangs must not keep the process alive.
         runtime.shutdown_background();
-        served.map_err(|error| {
+        let served = served.map_err(|error| {
             let code = error.exit_code();
             let failure = CommandFailure::with_code(error.to_string(), code);
             let failure = match other {
@@ -109,7 +109,8 @@ impl ServeCommand {
                 output::say_failure(terminal, &failure);
             }
             failure
-        })
+        })?;
+        served.map_or(Ok(()), |error| Err(stdio::not_served(&error)))
     }
 
     fn options(self, files: &Files, out: Output) -> ServeOptions {
@@ -174,7 +175,8 @@ fn endpoint(mode: Option<&str>) -> &'static str {
     }
 }
 
-async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> {
+/// Serves until the end. A client may not be served by the daemon that runs already.
+async fn serve(way: ServeMode, options: ServeOptions) -> Result<Option<Unserved>, ServeError> {
     let logging = daemon::start_logging(&options);
     if let (ServeMode::Background, Err(error)) = (&way, &logging) {
         background::report(Err(error));
@@ -210,9 +212,7 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
                 }
                 Some(Err(error)) if error.is_taken() => tokio::select! {
                     carried = bridge::carry(socket, starter, input, output) => {
-                        carried.map_err(|error| {
-                            ServeError::ended(error.to_string(), "`mcpproxy doctor` says what is wrong")
-                        })?;
+                        return Ok(carried.err());
                     }
                     () = signals.next() => (),
                 },
@@ -221,7 +221,7 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
             }
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Starts the daemon; nothing if a signal comes first.

@@ -47,13 +47,18 @@ impl StdioCommand {
             CommandFailure::failed(format!("stdin or stdout is closed: {}", in_words(&error)))
         })?;
         let carried = bridge::carry(socket, starter, input, output).await;
-        carried.map_err(|error| match error {
-            Unserved::StartedByDaemon => CommandFailure::failed(error.to_string()),
-            Unserved::NoDaemon => CommandFailure::not_reachable(""),
-            // The endpoint is an argument.
-            Unserved::Refused(ErrorCode::UnknownPath) => CommandFailure::with_code("", USAGE),
-            Unserved::Refused(code) => CommandFailure::with_code("", code.exit_code()),
-        })
+        carried.map_err(|error| not_served(&error))
+    }
+}
+
+/// The failure of a command whose client was not served.
+pub(super) fn not_served(error: &Unserved) -> CommandFailure {
+    match error {
+        Unserved::StartedByDaemon => CommandFailure::failed(error.to_string()),
+        Unserved::NoDaemon => CommandFailure::not_reachable(""),
+        // The endpoint is an argument.
+        Unserved::Refused(ErrorCode::UnknownPath) => CommandFailure::with_code("", USAGE),
+        Unserved::Refused(code) => CommandFailure::with_code("", code.exit_code()),
     }
 }
 
