@@ -104,7 +104,7 @@ struct ConnectBody {
     /// The endpoint for the client: `/mcp`, `/mcp/all`, `/mcp/server/NAME`, …
     #[serde(default)]
     endpoint: Option<String>,
-    /// Whether the client starts `mcpproxy stdio` even if it could connect to the URL.
+    /// Whether the client starts `mcpproxy stdio` even if it could connect to the URL. An entry that starts it already still does.
     #[serde(default)]
     stdio: bool,
 }

@@ -109,8 +109,10 @@ fn row(
                     row.next_step = Some("`mcpproxy doctor`".to_owned());
                 } else {
                     let refused = settings.and_then(|settings| {
-                        why_without_token(client, row.shows_token, settings)
-                            .or_else(|| why_refused(client, ours, settings))
+                        why_without_token(client, row.shows_token, settings).or_else(|| {
+                            let refused = why_refused(client, ours, settings)?;
+                            Some((refused.why, refused.step))
+                        })
                     });
                     (row.error, row.next_step) = refused.unzip();
                 }

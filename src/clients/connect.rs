@@ -5,11 +5,12 @@ use serde::Serialize;
 
 use super::{
     Client, ClientFile, ClientPlaces, Reaching,
-    endpoint::{endpoint_of, why_refused},
+    endpoint::{traits_of, why_refused},
     file_change::{
         ClientFileError, FileChange, Wanted, connected, disconnected, may_have_us, our_entry_in,
     },
     line_diff,
+    our_entry::EntryTraits,
     replace::ReplaceError,
 };
 use crate::failure::{ErrorCode, Failure, Result};
@@ -30,7 +31,7 @@ pub struct ConnectRequest<'a> {
     pub name: Option<&'a str>,
     /// The endpoint for the entry.
     pub endpoint: Option<&'a str>,
-    /// Whether the client is to start a process, also where it could connect to the address.
+    /// Whether the client is to start a process, also where it could connect to the address or its entry has one.
     pub by_process: bool,
     /// Whether only what would change is wanted.
     pub is_dry: bool,
@@ -167,10 +168,14 @@ pub fn connect(
     asked: &ConnectRequest<'_>,
 ) -> Result<Connected> {
     let file = file_of(places, asked)?;
-    let kept = kept_endpoint(&file, reaching).filter(|_| !asked.by_process);
-    let endpoint = asked.endpoint.or(kept.as_deref());
+    let kept = kept_traits(&file, reaching);
+    let traits = EntryTraits {
+        endpoint: asked.endpoint.map(str::to_owned).or(kept.endpoint),
+        is_process: asked.by_process || kept.is_process,
+        ..kept
+    };
     let wanted = Wanted {
-        target: reaching.target(asked.client, endpoint, asked.by_process)?,
+        target: reaching.target(asked.client, traits)?,
         name: asked.name.unwrap_or("mcpproxy").to_owned(),
         is_exact: asked.endpoint.is_some() || asked.by_process,
     };
@@ -181,14 +186,9 @@ pub fn connect(
         let ours = found.as_ref();
         let ours = ours.and_then(|found| our_entry_in(found, &file, &reaching.us));
         let refused = ours.and_then(|ours| why_refused(asked.client, ours, &reaching.settings));
-        if let Some((why, step)) = refused {
-            let name = asked.client.name();
-            let hint = format!(
-                "Send another `endpoint`, or POST /api/v1/clients/{}/token, which gives the client a token.",
-                asked.client.id()
-            );
-            let failure = left_alone(format!("{name} was not changed: {why}"), hint);
-            return Err(failure.at_terminal(step));
+        if let Some(refused) = refused {
+            let what = format!("{} was not changed: {}", asked.client.name(), refused.why);
+            return Err(left_alone(what, refused.request).at_terminal(refused.step));
         }
         let outcome = ConnectOutcome::AlreadyConnected;
         return Ok(done(places, asked, change, outcome));
@@ -197,12 +197,14 @@ pub fn connect(
     carry_out(places, asked, change, outcomes)
 }
 
-/// The endpoint of our entry in a file, which it keeps where its address is out of date or it has to show a token. Blocks.
-pub(super) fn kept_endpoint(file: &ClientFile, reaching: &Reaching) -> Option<String> {
-    let found = file.read().ok()??;
-    let ours = our_entry_in(&found, file, &reaching.us)?;
-    let (endpoint, is_configured) = endpoint_of(ours, &reaching.settings)?;
-    (is_configured && endpoint != "/mcp").then_some(endpoint)
+/// What our entry in a file keeps, unless something else is wanted. Blocks.
+pub(super) fn kept_traits(file: &ClientFile, reaching: &Reaching) -> EntryTraits {
+    let found = file.read().ok().flatten();
+    let ours = found.as_ref();
+    let ours = ours.and_then(|found| our_entry_in(found, file, &reaching.us));
+    ours.map_or_else(EntryTraits::default, |ours| {
+        traits_of(ours, &reaching.settings)
+    })
 }
 
 /// Takes us out of the file of a client, step by step: an entry that comes back may lead to us at an earlier address, and is removed, too,

@@ -1,6 +1,6 @@
 //! The endpoints at which clients are served: which there are, and why an entry of a client gets only errors at its endpoint. Pure.
 
-use super::{Client, ClientServer};
+use super::{Client, ClientServer, our_entry::EntryTraits};
 use crate::{
     config::{DEMO, IssuedToken, Settings, TokenHash},
     failure::{ErrorCode, Failure, Result},
@@ -31,26 +31,59 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
     })
 }
 
-/// The endpoint, if this configuration has what it names, or if `has_server` says that the daemon has.
-pub fn check_endpoint(
-    settings: &Settings,
+/// What an endpoint names that is not there.
+struct MissingThing<'a> {
+    kind: &'static str,
+    name: &'a str,
+    /// The names of its kind that are configured.
+    known: Vec<&'a str>,
+    /// The sentence that says so of the endpoint.
+    why: String,
+}
+
+/// What the endpoint names, if this configuration does not have it, nor the daemon by `has_server`.
+fn missing<'a>(
+    settings: &'a Settings,
     has_server: impl Fn(&str) -> bool,
-    endpoint: &str,
-) -> Result {
+    endpoint: &'a str,
+) -> Option<MissingThing<'a>> {
     let servers = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
     let (kind, name, known): (_, _, Vec<&str>) =
         if let Some(name) = endpoint.strip_prefix("/mcp/server/") {
             ("server", name, servers.chain(broken).collect())
-        } else if let Some(name) = endpoint.strip_prefix("/mcp/p/") {
-            let known = settings.profiles.keys().map(String::as_str);
-            ("profile", name, known.collect())
         } else {
-            return Ok(());
+            let known = settings.profiles.keys().map(String::as_str);
+            (
+                "profile",
+                endpoint.strip_prefix("/mcp/p/")?,
+                known.collect(),
+            )
         };
-    if known.contains(&name) || kind == "server" && has_server(name) {
+    let is_there = known.contains(&name) || kind == "server" && has_server(name);
+    (!is_there).then(|| MissingThing {
+        kind,
+        name,
+        known,
+        why: format!("{endpoint} needs the {kind} {name:?}, which is not configured"),
+    })
+}
+
+/// Fails if this configuration does not have what the endpoint names, nor the daemon by `has_server`.
+pub fn check_endpoint(
+    settings: &Settings,
+    has_server: impl Fn(&str) -> bool,
+    endpoint: &str,
+) -> Result {
+    let Some(MissingThing {
+        kind,
+        name,
+        known,
+        why,
+    }) = missing(settings, has_server, endpoint)
+    else {
         return Ok(());
-    }
+    };
     let meant = names::closest(name, known.iter().copied());
     let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
     let step = match (kind, known.is_empty()) {
@@ -58,24 +91,46 @@ pub fn check_endpoint(
         (_, true) => "add it to `profiles` in the configuration file".to_owned(),
         (_, false) => format!("name a configured {kind}: {}", known.join(", ")),
     };
-    let what = format!(
-        "nothing was changed: {endpoint} needs the {kind} {name:?}, which is not configured{meant}"
-    );
+    let what = format!("nothing was changed: {why}{meant}");
     Err(Failure::new(ErrorCode::ClientUnchanged, what, step))
 }
 
-/// The endpoint in an entry that leads to us, and whether this configuration has what it names.
-pub(super) fn endpoint_of(ours: &ClientServer, settings: &Settings) -> Option<(String, bool)> {
+/// What an entry that leads to us keeps; an endpoint only if this configuration has what it names.
+pub(super) fn traits_of(ours: &ClientServer, settings: &Settings) -> EntryTraits {
+    let is_kept = |path: &String| path != "/mcp" && missing_of(settings, path).is_none();
+    EntryTraits {
+        endpoint: endpoint_of(ours).filter(is_kept),
+        is_process: ours.command().is_some(),
+        shows_token: ours.shows_token(),
+        token: ours.token().map(str::to_owned),
+    }
+}
+
+/// What the endpoint of an entry names that is not there. The demo server is none of the configuration.
+fn missing_of<'a>(settings: &'a Settings, endpoint: &'a str) -> Option<MissingThing<'a>> {
+    missing(settings, |name| name == DEMO, endpoint)
+}
+
+/// The endpoint in an entry that leads to us.
+fn endpoint_of(ours: &ClientServer) -> Option<String> {
     let words = ours.url().into_iter().chain(ours.args());
     let mut words = words.flat_map(|word| word.split('='));
-    let endpoint = words.find_map(|word| {
+    words.find_map(|word| {
         let uri: http::Uri = word.parse().ok()?;
         let path = uri.path();
         let of_sse = |_| endpoint_path(path.trim_end_matches("/sse"));
         endpoint_path(path).or_else(of_sse).ok()
-    })?;
-    let is_configured = check_endpoint(settings, |name| name == DEMO, &endpoint).is_ok();
-    Some((endpoint, is_configured))
+    })
+}
+
+/// Why an entry gets only errors, and what to do.
+pub struct EntryRefusal {
+    /// After the client's name.
+    pub why: String,
+    /// In the words of a terminal.
+    pub step: String,
+    /// In those of REST.
+    pub request: String,
 }
 
 /// Why an entry that leads to us gets nothing but errors, and what to do: its address names what is not configured, or its token counts no
@@ -84,19 +139,37 @@ pub fn why_refused(
     client: Client,
     ours: &ClientServer,
     settings: &Settings,
-) -> Option<(String, String)> {
-    let id = client.id();
-    if let Some((path, false)) = endpoint_of(ours, settings) {
-        let what = format!("its endpoint, {path}, is not configured");
-        return Some((what, format!("`mcpproxy connect {id} --endpoint /mcp`")));
+) -> Option<EntryRefusal> {
+    let (id, endpoint) = (client.id(), endpoint_of(ours));
+    if let Some(missing) = endpoint.and_then(|path| Some(missing_of(settings, &path)?.why)) {
+        return Some(EntryRefusal {
+            why: format!("its endpoint {missing}"),
+            step: format!("`mcpproxy connect {id} --endpoint /mcp`"),
+            request: "Send another `endpoint`, such as /mcp.".to_owned(),
+        });
     }
-    let mut tokens = ours.token().into_iter().chain(ours.args());
-    let token = tokens.find(|word| word.starts_with(IssuedToken::PREFIX))?;
+    let is_issued = |token: &&str| token.starts_with(IssuedToken::PREFIX);
+    let token = ours.token().filter(is_issued)?;
     let known = settings.issued.find(&TokenHash::of(token));
-    known.is_none_or(IssuedToken::is_expired).then(|| {
-        let what = "its token was revoked or has expired, so mcpproxy refuses it (HTTP 401)";
-        let step = format!("`mcpproxy connect {id} --token`");
-        (what.to_owned(), step)
+    if known.is_some_and(|known| !known.is_expired()) {
+        return None;
+    }
+    let (step, request) = if ours.command().is_some() {
+        let how = "replace the token in its arguments";
+        (
+            format!("{how}: `mcpproxy token add NAME` issues another"),
+            format!("{how}: POST /api/v1/tokens issues another."),
+        )
+    } else {
+        (
+            format!("`mcpproxy connect {id} --token`"),
+            format!("POST /api/v1/clients/{id}/token gives it another."),
+        )
+    };
+    Some(EntryRefusal {
+        why: "its token was revoked or has expired, so mcpproxy refuses it (HTTP 401)".to_owned(),
+        step,
+        request,
     })
 }
 

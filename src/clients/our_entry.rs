@@ -23,8 +23,24 @@ pub(super) enum ConnectTarget {
     },
 }
 
+/// What an entry that leads to us has beside its name.
+#[derive(Default)]
+pub(super) struct EntryTraits {
+    /// Its endpoint, where that is not `/mcp`.
+    pub endpoint: Option<String>,
+    /// Whether it starts a process.
+    pub is_process: bool,
+    /// Whether it shows a token at an address.
+    pub shows_token: bool,
+    /// The token that is written in it.
+    pub token: Option<String>,
+}
+
 /// Keys that say what an entry leads to, beside its address: an entry that is changed keeps all others.
-const TARGET_KEYS: &str = "type command cmd args headers bearer_token_env_var source";
+const TARGET_KEYS: &str = "type command cmd args source";
+
+/// Keys of what an entry sends to an address.
+const SENT_KEYS: &str = "headers http_headers bearer_token_env_var";
 
 /// Keys whose value in an entry that is there already is a person's choice.
 const PREFERENCES: [&str; 3] = ["alwaysLoad", "tool_timeout_sec", "timeout"];
@@ -38,11 +54,18 @@ pub(super) fn entry(
 ) -> Map<String, Value> {
     let mut entry = made(client, target, name);
     for (key, value) in present.into_iter().flatten() {
-        let is_kept = !is_among(key, TARGET_KEYS) && !URLS.contains(&key.as_str());
-        // A token that somebody wrote there is theirs.
-        let is_their_header = key == "headers" && !entry.contains_key("command");
+        let is_kept = match target {
+            ConnectTarget::Process { .. } if is_among(key, SENT_KEYS) => false,
+            _ => !is_among(key, TARGET_KEYS) && !URLS.contains(&key.as_str()),
+        };
         let is_chosen = PREFERENCES.contains(&key.as_str());
-        if is_chosen || (is_kept || is_their_header) && !entry.contains_key(key) {
+        if key == "headers"
+            && let (Some(Value::Object(headers)), Value::Object(theirs)) =
+                (entry.get_mut(key), value)
+        {
+            // Our token comes beside their headers.
+            headers.extend(theirs.clone());
+        } else if is_chosen || is_kept && !entry.contains_key(key) {
             entry.insert(key.clone(), value.clone());
         }
     }

@@ -5,10 +5,11 @@ use serde_json::{Map, Value, json};
 use super::{
     Client, ClientFile, ClientPlaces, ClientServer, ConnectOutcome, ConnectRequest, Connected,
     Reaching,
-    connect::{carry_out, file_of, kept_endpoint, refused},
+    connect::{carry_out, file_of, kept_traits, refused},
     copies::{Copies, CopiesAfter, PresentEntry},
     edit,
     file_change::{ClientFileError, FileChange, Wanted, connected, our_entry_in},
+    our_entry::EntryTraits,
     table::TokenPlace,
 };
 use crate::{
@@ -30,8 +31,11 @@ pub fn give_token(
     let file = file_of(places, &ConnectRequest::usual(client))?;
     // One that leads to us keeps its address and its other headers.
     let is_new = client.speaks_http() && our_entry(&file, &reaching.us).is_err();
-    let kept = kept_endpoint(&file, reaching);
-    let target = is_new.then(|| reaching.target(client, kept.as_deref(), false));
+    let traits = EntryTraits {
+        is_process: false,
+        ..kept_traits(&file, reaching)
+    };
+    let target = is_new.then(|| reaching.target(client, traits));
     let target = target.transpose()?;
     let change = |file: &ClientFile| {
         let name = "mcpproxy".to_owned();
@@ -61,8 +65,8 @@ pub fn give_token(
 /// The token that the entry of a client shows. Blocks.
 pub fn shown_token(places: &ClientPlaces, us: &OurAddress, client: Client) -> Option<Secret> {
     let file = file_of(places, &ConnectRequest::usual(client)).ok()?;
-    let (_, ours) = our_entry(&file, us).ok()?;
-    token_of(&ours)
+    let found = file.read().ok()??;
+    token_of(our_entry_in(&found, &file, us).filter(|ours| us.is_us(ours))?)
 }
 
 /// Puts the file back as it was without the token: byte for byte if nothing else was changed since. The token that it showed. Blocks.

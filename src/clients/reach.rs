@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use super::{client::Client, our_entry::ConnectTarget, servers::ClientServer};
+use super::{
+    client::Client,
+    our_entry::{ConnectTarget, EntryTraits},
+    servers::ClientServer,
+};
 use crate::{
     config::{LeadsTo, OurAddress, Provider, Settings, loopback_port_of},
     failure::{ErrorCode, Failure, Result},
@@ -68,18 +72,17 @@ impl Reaching {
         })
     }
 
-    /// For one client.
-    pub(super) fn target(
-        &self,
-        client: Client,
-        endpoint: Option<&str>,
-        by_process: bool,
-    ) -> Result<ConnectTarget> {
-        if by_process || !client.speaks_http() {
+    /// For one client, whose entry has these traits.
+    pub(super) fn target(&self, client: Client, traits: EntryTraits) -> Result<ConnectTarget> {
+        if traits.is_process || !client.speaks_http() {
             let mut args = self.arguments.clone();
             args.push("stdio".to_owned());
-            if let Some(endpoint) = endpoint {
-                args.extend(["--endpoint".to_owned(), endpoint.to_owned()]);
+            // The program finds the token of a variable by itself.
+            let token = traits.token.filter(|token| !token.contains('{'));
+            for (option, value) in [("--endpoint", traits.endpoint), ("--token", token)] {
+                if let Some(value) = value {
+                    args.extend([option.to_owned(), value]);
+                }
             }
             return Ok(ConnectTarget::Process {
                 command: self.program.clone(),
@@ -99,8 +102,8 @@ impl Reaching {
             return Err(failure.at_terminal(step));
         };
         Ok(ConnectTarget::Http {
-            url: format!("{address}{}", endpoint.unwrap_or("/mcp")),
-            token: self.needs_token.then(|| TOKEN_VARIABLE.to_owned()),
+            url: format!("{address}{}", traits.endpoint.as_deref().unwrap_or("/mcp")),
+            token: (self.needs_token && !traits.shows_token).then(|| TOKEN_VARIABLE.to_owned()),
         })
     }
 }

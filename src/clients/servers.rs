@@ -81,9 +81,18 @@ impl ClientServer {
         URLS.iter().find_map(|key| self.text(key))
     }
 
-    /// The token that stands in it.
+    /// The token that is written in it: in its headers, or in the arguments of its program.
     pub(super) fn token(&self) -> Option<&str> {
-        self.authorization()?.as_str()?.strip_prefix("Bearer ")
+        let header = self.authorization().and_then(Value::as_str);
+        header
+            .and_then(|header| header.strip_prefix("Bearer "))
+            .or_else(|| self.token_argument())
+    }
+
+    fn token_argument(&self) -> Option<&str> {
+        let mut args = self.args().into_iter();
+        let option = args.find(|arg| *arg == "--token" || arg.starts_with("--token="))?;
+        option.strip_prefix("--token=").or_else(|| args.next())
     }
 
     /// Whether it sends a token; nothing for one that starts a process, which needs none.

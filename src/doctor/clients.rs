@@ -114,8 +114,9 @@ impl ServedHere<'_> {
         let refused = why_refused(of, ours, self.settings).filter(|_| self.is_known);
         findings.push(if let Some((why, fix)) = without_token {
             DoctorFinding::fail(CLIENT, format!("{client} {why}"), fix)
-        } else if let Some((why, fix)) = refused {
-            DoctorFinding::fail(CLIENT, format!("{client} gets only errors: {why}"), fix)
+        } else if let Some(refused) = refused {
+            let what = format!("{client} gets only errors: {}", refused.why);
+            DoctorFinding::fail(CLIENT, what, refused.step)
         } else {
             DoctorFinding::ok(CLIENT, format!("{client} is connected as {:?}", ours.name))
         });
