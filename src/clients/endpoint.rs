@@ -150,6 +150,13 @@ pub fn why_refused(
     }
     let is_issued = |token: &&str| token.starts_with(IssuedToken::PREFIX);
     let token = ours.token().filter(is_issued)?;
+    if let Some(step) = settings.issued.step_if_unusable() {
+        return Some(EntryRefusal {
+            why: "its token is refused, because the token file cannot be used".to_owned(),
+            step: step.to_owned(),
+            request: step.to_owned(),
+        });
+    }
     let known = settings.issued.find(&TokenHash::of(token));
     if known.is_some_and(|known| !known.is_expired()) {
         return None;

@@ -121,7 +121,11 @@ impl IssuedToken {
 
 /// All issued tokens. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IssuedTokens(Arc<[IssuedToken]>);
+pub struct IssuedTokens {
+    tokens: Arc<[IssuedToken]>,
+    /// What to do about the file, if it cannot be used.
+    step: Option<Arc<str>>,
+}
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -168,17 +172,33 @@ impl IssuedTokens {
 
     /// Reads the tokens of this data folder. Blocks.
     pub fn read(data_dir: &Path) -> io::Result<Self> {
-        read(data_dir).map(|tokens| Self(tokens.into()))
+        read(data_dir).map(|tokens| Self {
+            tokens: tokens.into(),
+            step: None,
+        })
+    }
+
+    /// The same; none of a file that cannot be used. Blocks.
+    pub fn usable(data_dir: &Path) -> Self {
+        Self::read(data_dir).unwrap_or_else(|error| Self {
+            step: Some(Self::step(data_dir, &error).into()),
+            ..Self::default()
+        })
+    }
+
+    /// What to do about the file, if it cannot be used.
+    pub fn step_if_unusable(&self) -> Option<&str> {
+        self.step.as_deref()
     }
 
     /// The token of this digest. Compares all, so that the time shows nothing about the place of the token.
     pub fn find(&self, hash: &TokenHash) -> Option<&IssuedToken> {
-        hash.find_in(&self.0, |token| token.hash)
+        hash.find_in(&self.tokens, |token| token.hash)
     }
 
     /// The tokens in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &IssuedToken> {
-        self.0.iter()
+        self.tokens.iter()
     }
 
     /// Adds a token to the file. Blocks.
@@ -298,7 +318,10 @@ mod tests {
             roles: vec!["support".to_owned()],
             ..token("ben")
         };
-        settings.issued = IssuedTokens(vec![ben].into());
+        settings.issued = IssuedTokens {
+            tokens: vec![ben].into(),
+            step: None,
+        };
         let [warning] = &settings.all_warnings()[..] else {
             panic!("{:?}", settings.all_warnings());
         };

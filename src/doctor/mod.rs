@@ -155,7 +155,7 @@ pub async fn examine(
     findings.push(index(tools, &known, runs));
     let held_against = settings.as_deref().map(|settings| {
         let mut settings = settings.clone();
-        settings.issued = IssuedTokens::read(data_dir).unwrap_or_default();
+        settings.issued = IssuedTokens::usable(data_dir);
         settings
     });
     findings.extend(named_by_clients(files, held_against.as_ref(), status));

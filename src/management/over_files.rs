@@ -114,7 +114,7 @@ impl Management<OverFiles> {
     /// These supposed settings with the issued tokens, against which entries in clients' files are checked.
     pub fn settings_of_clients(&self) -> Result<Settings> {
         let mut settings = self.supposed_settings()?.settings;
-        settings.issued = IssuedTokens::read(self.data_dir()).unwrap_or_default();
+        settings.issued = IssuedTokens::usable(self.data_dir());
         Ok(settings)
     }
 
@@ -293,7 +293,7 @@ impl Backing for OverFiles {
     fn settings(&self) -> Result<Arc<Settings>> {
         let read = config::load(&self.places, &self.variables, &self.keyring);
         let mut settings = read.map_err(|error| unusable(&error))?;
-        settings.issued = IssuedTokens::read(&self.data_dir).unwrap_or_default();
+        settings.issued = IssuedTokens::usable(&self.data_dir);
         Ok(Arc::new(settings))
     }
 

@@ -301,7 +301,7 @@ fn failed(data_dir: &Path, error: &TokenError) -> Failure {
         )),
         TokenError::Unknown(name) => {
             let failure = failure(ErrorCode::UnknownToken, "Name an existing token.");
-            let known = IssuedTokens::read(data_dir).unwrap_or_default();
+            let known = IssuedTokens::usable(data_dir);
             let closest = names::closest(name, known.iter().map(|token| &*token.name));
             failure
                 .with_step(NextStep::ShowTokens)
