@@ -6,7 +6,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Api, Routes, blocking, config, ok, read_body, wrong};
+use super::{About, Answer, Api, Routes, blocking, config, ok, read_body};
 use crate::{
     clients::{
         Client, ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
@@ -144,8 +144,10 @@ async fn connect_one(
     let client = client_named(&client)?;
     let checked = |key: &str, text: &Option<String>, check: fn(&str) -> Result<String, String>| {
         let checked = text.as_deref().map(|text| {
-            let why = |step: String| wrong(format!("`{key}` cannot be {text:?}; {step}"));
-            check(text).map_err(why)
+            check(text).map_err(|step| {
+                let error = format!("nothing was done: `{key}` cannot be {text:?}");
+                Failure::new(ErrorCode::InvalidArguments, error, step)
+            })
         });
         checked.transpose()
     };

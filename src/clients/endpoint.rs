@@ -23,11 +23,12 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
     if is_of_one || ENDPOINTS.contains(&text) {
         return Ok(text.to_owned());
     }
-    let known = ENDPOINTS.join(", ");
-    let known = format!("write {known}, /mcp/server/NAME or /mcp/p/NAME");
     Err(match names::closest(text, ENDPOINTS.into_iter()) {
-        Some(close) => format!("did you mean {close}? Otherwise {known}"),
-        None => known,
+        Some(close) => format!("did you mean {close}?"),
+        None => {
+            let known = ENDPOINTS.join(", ");
+            format!("write {known}, /mcp/server/NAME or /mcp/p/NAME")
+        }
     })
 }
 
@@ -221,6 +222,6 @@ mod tests {
             endpoint_path(unknown).expect_err(unknown);
         }
         let why = endpoint_path("/mcp/al").expect_err("there is none");
-        assert!(why.contains("did you mean /mcp/all?"), "{why}");
+        assert_eq!(why, "did you mean /mcp/all?");
     }
 }
