@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::failure::NextStep;
+
 /// The kind of a value to which an entry refers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -26,9 +28,6 @@ pub struct NeededValue {
     /// The file with the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The name in the keyring under which the secret is stored, or the variable's value could be.
-    #[serde(skip)]
-    pub kept_as: String,
     /// A stored secret of the same name, which is not used because no entry refers to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_given: Option<String>,
@@ -53,7 +52,6 @@ impl NeededValue {
             name,
             about,
             file: None,
-            kept_as: String::new(),
             not_given: None,
             is_set: false,
             next_step: String::new(),
@@ -61,27 +59,15 @@ impl NeededValue {
     }
 
     /// Its name is settled: what to do about it can be said.
-    pub(super) fn settle(&mut self, name: String) {
-        self.kept_as = name;
-        self.is_set = self.kind == NeededKind::Variable && std::env::var_os(&self.name).is_some();
-        self.next_step = self.step();
-    }
-
-    /// The command that stores a secret, or what to do about a variable.
-    fn step(&self) -> String {
-        let from = self.file.as_ref().map(|file| format!(" < {file}"));
-        let (name, kept, from) = (&self.name, &self.kept_as, from.unwrap_or_default());
-        let command = format!("`mcpproxy secret set {kept}{from}`");
-        match self.kind {
-            NeededKind::Secret => match &self.not_given {
-                Some(stored) => format!(
-                    "{command}, or, if {stored:?} is meant, write ${{keyring:{stored}}} instead of ${{keyring:{kept}}} (`mcpproxy config path` names the file)"
-                ),
-                None => command,
-            },
-            NeededKind::Variable => format!(
-                "set {name} for the daemon, or {command} and write ${{keyring:{kept}}} instead of ${{{name}}}"
-            ),
+    pub(super) fn settle(&mut self) {
+        let name = &self.name;
+        if self.kind == NeededKind::Variable {
+            self.is_set = std::env::var_os(name).is_some();
+            self.next_step = NextStep::set_variables([name]);
+        } else {
+            let from = self.file.as_ref().map(|file| format!(" < {file}"));
+            let from = from.unwrap_or_default();
+            self.next_step = format!("`mcpproxy secret set {name}{from}`");
         }
     }
 }

@@ -115,9 +115,7 @@ impl Planning<'_> {
             row.outcome = FoundOutcome::Same;
             row.name = Some(known.name.clone());
             row.differing = differing;
-            row.needs = self
-                .secrets
-                .needs_of(&known.name, &known.secrets, carried.needs);
+            row.needs = self.secrets.needs_of(&known.secrets, carried.needs);
             row.entry.clone_from(&known.entry);
             return Ok(());
         }

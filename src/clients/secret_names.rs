@@ -52,23 +52,24 @@ impl<'a> SecretNames<'a> {
     pub(super) fn give(&mut self, server: &str, carried: &mut Carried) -> Result<(), String> {
         let mut given = BTreeMap::new();
         for need in &mut carried.needs {
+            if need.kind == NeededKind::Variable {
+                need.settle();
+                continue;
+            }
             let wanted = own_name(server, &need.name);
             let stored = |name: &str| (self.stored)(name, None);
-            let is_secret = need.kind == NeededKind::Secret;
-            if is_secret && stored(&wanted) == StoredUnderName::Unknown {
+            if stored(&wanted) == StoredUnderName::Unknown {
                 let why = "it needs a secret, and the keyring does not answer (`mcpproxy doctor`)";
                 return Err(why.to_owned());
             }
             let is_left_over =
                 !self.used.contains(&wanted) && stored(&wanted) == StoredUnderName::Other;
-            need.not_given = Some(wanted.clone()).filter(|_| is_secret && is_left_over);
+            need.not_given = Some(wanted.clone()).filter(|_| is_left_over);
             let lookup = self.stored;
             let name = self.take(&wanted, |name| lookup(name, None) != StoredUnderName::Other);
-            if is_secret {
-                given.insert(need.name.clone(), name.clone());
-                need.name.clone_from(&name);
-            }
-            need.settle(name);
+            given.insert(need.name.clone(), name.clone());
+            need.name = name;
+            need.settle();
         }
         carried.entry = renamed(&carried.entry, &|name| given.get(name).cloned());
         let is_given = |name: &String| given.values().any(|given| given == name);
@@ -93,17 +94,16 @@ impl<'a> SecretNames<'a> {
     /// What a server that is here needs, with these secrets and the other values of its entry.
     pub(super) fn needs_of(
         &self,
-        server: &str,
         secrets: &BTreeSet<String>,
         mut needs: Vec<NeededValue>,
     ) -> Vec<NeededValue> {
         needs.retain(|need| need.kind == NeededKind::Variable);
         for need in &mut needs {
-            need.settle(own_name(server, &need.name));
+            need.settle();
         }
         let secrets = secrets.iter().map(|name| {
             let mut need = NeededValue::secret(name.clone(), None);
-            need.settle(name.clone());
+            need.settle();
             need.is_set = (self.stored)(name, None) != StoredUnderName::Nothing;
             need
         });

@@ -7,7 +7,8 @@ use super::super::{
     table::{name, text},
 };
 use crate::{
-    clients::{FoundServer, ImportReport, NeededKind, NeededValue, may_lower_protection},
+    clients::{FoundServer, ImportReport, NeededKind, may_lower_protection},
+    failure::NextStep,
     storage,
 };
 
@@ -100,11 +101,33 @@ pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Outp
 
 fn say_missing(server: &FoundServer, is_taken: bool, out: Output) {
     let name = server.new_name().unwrap_or_default();
-    for need in server.needs.iter().filter(|need| !need.is_set) {
+    let say = |what: &str, step: &str| {
         // Before the import there is no step: a secret that is stored then would not be given to the server.
-        let step = Some(&need.next_step).filter(|_| is_taken);
-        let step = step.map_or_else(String::new, |step| format!(": {step}"));
-        out.note(&format!("{name} {}{step}", wants(need)));
+        let step = if is_taken {
+            format!(": {step}")
+        } else {
+            String::new()
+        };
+        out.note(&format!("{name} needs the {what}{step}"));
+    };
+    let missing = server.needs.iter().filter(|need| !need.is_set);
+    let (secrets, variables): (Vec<_>, Vec<_>) =
+        missing.partition(|need| need.kind == NeededKind::Secret);
+    let variables: Vec<&str> = variables.iter().map(|need| &*need.name).collect();
+    let s = if variables.len() == 1 { "" } else { "s" };
+    if !variables.is_empty() {
+        let what = format!("variable{s} {}", variables.join(", "));
+        say(&what, &NextStep::set_variables(variables));
+    }
+    for need in secrets {
+        let about = need.about.as_ref().map(|about| format!(" ({about})"));
+        let other = need.not_given.as_ref();
+        let other = other.map(|name| format!("; {name} is stored for something else"));
+        let [about, other] = [about, other].map(Option::unwrap_or_default);
+        say(
+            &format!("secret {}{about}{other}", need.name),
+            &need.next_step,
+        );
     }
 }
 
@@ -137,19 +160,5 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
         if !keys.is_empty() {
             out.note(&format!("{name}: left out {}{why}", keys.join(", ")));
         }
-    }
-}
-
-fn wants(need: &NeededValue) -> String {
-    let about = need.about.as_ref().map(|about| format!(" ({about})"));
-    let (name, about) = (&need.name, about.unwrap_or_default());
-    match need.kind {
-        NeededKind::Variable => format!("needs the variable {name}{about}"),
-        NeededKind::Secret => match &need.not_given {
-            Some(stored) => {
-                format!("needs the secret {name}{about}; {stored} is stored for something else")
-            }
-            None => format!("needs the secret {name}{about}"),
-        },
     }
 }

@@ -57,7 +57,7 @@ pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport
             let Some(given) = given.filter(|given| !given.trim().is_empty()) else {
                 continue;
             };
-            match files.add_secret(&need.kept_as, &Secret::new(given.trim())) {
+            match files.add_secret(&need.name, &Secret::new(given.trim())) {
                 Ok(_) => need.is_set = true,
                 Err(failure) => out.warning(&CommandFailure::from(failure).in_words()),
             }
