@@ -92,12 +92,12 @@ pub enum SpawnError {
         /// The path, made whole.
         file: PathBuf,
     },
-    /// There is none, because of something that a shell would have taken away.
-    #[error("no program {command:?}: mcpproxy uses no shell, which would remove {what}")]
+    /// There is none, because of something that a shell would have taken away or replaced.
+    #[error("no program {command:?}: mcpproxy uses no shell, so {what} as written")]
     NoShell {
         /// The command as configured.
         command: String,
-        /// What a shell would have taken.
+        /// What stays without a shell.
         what: &'static str,
         /// What to write.
         step: &'static str,
@@ -233,15 +233,16 @@ impl SpawnError {
                 return NextStep::fix_key("command", "correct the path in `command`");
             }
             Self::NoShell { step, .. } => step,
-            Self::NotExecutable { .. } => {
-                "make it executable (chmod +x), or put its interpreter into `command`"
+            Self::NotExecutable { file } => {
+                let file = names::shell_word(&file.to_string_lossy());
+                return NextStep::fix(&format!("`chmod +x {file}`"));
             }
             Self::NoFolder { .. } => {
                 return NextStep::fix_key("cwd", "create the folder, or correct `cwd`");
             }
             Self::NoInterpreter { .. } => "correct its first line",
             Self::NotAProgram { .. } => {
-                "add that line if it is a script, or put its interpreter into `command`"
+                "put its interpreter into `command`, and the file into `args`"
             }
             Self::Refused { .. } => "check that the file is a program for this machine",
         };
@@ -412,10 +413,11 @@ fn shell_syntax(command: &str) -> Option<(&'static str, &'static str)> {
         inside.is_some_and(|inside| !inside.contains(sign))
     };
     if is_quoted('"') || is_quoted('\'') {
-        Some(("the quotes", "write `command` without quotes around it"))
+        let step = "write `command` without quotes around it";
+        Some(("the quotes stay", step))
     } else if command.starts_with("~/") {
-        let step = "write the whole path into `command`, or ${HOME} for the ~";
-        Some(("the ~", step))
+        let step = "write ${HOME} instead of the ~ in `command`";
+        Some(("the ~ stays", step))
     } else {
         None
     }
