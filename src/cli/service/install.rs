@@ -322,8 +322,17 @@ fn print(report: &InstallReport, out: Output) -> Done {
         ("log", report.logs.clone()),
     ];
     output::print_facts(facts)?;
-    for step in &report.next_steps {
+    let unmanaged = report.unmanaged.as_ref();
+    if let Some(failure) = unmanaged {
+        out.note(&format!("the service is not enabled: {}", failure.what));
+    }
+    // The first of them is that again, with its step.
+    let others = report.next_steps.iter();
+    for step in others.skip(usize::from(unmanaged.is_some())) {
         out.note(step);
+    }
+    if let Some(step) = unmanaged.and_then(|failure| failure.next_step.as_deref()) {
+        out.next(step);
     }
     Ok(())
 }

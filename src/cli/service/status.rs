@@ -165,6 +165,8 @@ fn print(report: ServiceReport, kind: ServiceKind, out: Output) -> Done {
         out.note(&format!("{} cannot be reached: {reason}", kind.name()));
         if !report.has_daemon {
             out.next("`mcpproxy start` runs the daemon without it");
+        } else if report.installed {
+            out.next("in a login session, `mcpproxy service status` shows its state");
         }
     } else if report.is_foreign {
         out.next("move that file away, then `mcpproxy service install`");
