@@ -55,10 +55,9 @@ impl<B: Backing> Management<B> {
         new: NewToken,
         listening: Option<&SocketAddr>,
     ) -> Result<NewlyIssued> {
-        let settings = self.settings().map_err(|failure| Failure {
-            error: format!("no token was issued: {}", failure.error),
-            ..failure
-        })?;
+        let settings = self
+            .settings()
+            .map_err(|failure| because_of(failure, "no token was issued"))?;
         let secret = random_secret().map_err(|error| {
             let error = format!("no token was issued: {}", in_words(&error));
             Failure::new(ErrorCode::Internal, error, "Try again.")
@@ -85,7 +84,7 @@ impl<B: Backing> Management<B> {
     /// Issues a token to an AI client of this machine, under the client's name, with a number behind it where that name is taken. It allows
     /// all calls, as the client had them without a token.
     pub async fn issue_token_to_client(&self, client: &str) -> Result<NewlyIssued> {
-        let known = self.issued_tokens().await?;
+        let known = self.issued_tokens("nothing was changed").await?;
         let is_free = |name: &String| {
             known
                 .iter()
@@ -107,7 +106,7 @@ impl<B: Backing> Management<B> {
         token: &Secret,
         client: Option<&str>,
     ) -> Result<Option<String>> {
-        let known = self.issued_tokens().await?;
+        let known = self.issued_tokens("its token was not revoked").await?;
         let found = known.find(&TokenHash::of(token.reveal()));
         let name = found.map(|token| token.name.clone());
         Ok(name.filter(|name| client.is_none_or(|client| is_of_client(name, client))))
@@ -135,7 +134,7 @@ impl<B: Backing> Management<B> {
     /// What undoing the change with this number, which issued a token, changes. Refused if the token is no longer the one that was issued.
     pub(super) async fn token_undone(&self, id: u64, issued: ChangedValue) -> Result<ChangedValue> {
         let name = issued.path.last();
-        let known = self.issued_tokens().await?;
+        let known = self.issued_tokens("nothing was undone").await?;
         let is_there = known
             .iter()
             .any(|token| Some(&token.name) == name && Some(noted(token)) == issued.after);
@@ -160,10 +159,11 @@ impl<B: Backing> Management<B> {
         Ok(number)
     }
 
-    /// The issued tokens.
-    async fn issued_tokens(&self) -> Result<IssuedTokens> {
+    /// The issued tokens. `undone` is what is not done without them.
+    async fn issued_tokens(&self, undone: &str) -> Result<IssuedTokens> {
         let data_dir = self.data_dir().to_owned();
-        blocking(move || read(&data_dir)).await?
+        let known = blocking(move || read(&data_dir)).await?;
+        known.map_err(|failure| because_of(failure, undone))
     }
 
     async fn remove_token(&self, name: &str, by: ChangeOf) -> Result<(IssuedToken, Option<u64>)> {
@@ -183,12 +183,9 @@ impl<B: Backing> Management<B> {
     ) -> Result<(IssuedToken, Option<u64>)> {
         let (history, data_dir) = (self.0.history().clone(), self.data_dir().to_owned());
         let changing = move || -> Result<_> {
-            let token = change().map_err(|error| match &error {
-                TokenError::Io(_) => Failure {
-                    error: format!("nothing was changed: {error}"),
-                    ..failed(&data_dir, &error)
-                },
-                _ => failed(&data_dir, &error),
+            let token = change().map_err(|error| match failed(&data_dir, &error) {
+                why if matches!(error, TokenError::Io(_)) => because_of(why, "nothing was changed"),
+                failure => failure,
             })?;
             let noted = Some(noted(&token));
             let (before, after) = match action {
@@ -284,6 +281,14 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
 /// The tokens of a data folder. Blocks.
 fn read(data_dir: &Path) -> Result<IssuedTokens> {
     IssuedTokens::read(data_dir).map_err(|error| failed(data_dir, &error.into()))
+}
+
+/// The failure with what was not done because of it.
+fn because_of(failure: Failure, undone: &str) -> Failure {
+    Failure {
+        error: format!("{undone}: {}", failure.error),
+        ..failure
+    }
 }
 
 /// The failure for an error of the file with the tokens. Blocks.
