@@ -111,7 +111,7 @@ fn row(
                     let refused = settings.and_then(|settings| {
                         why_without_token(client, row.shows_token, settings).or_else(|| {
                             let refused = why_refused(client, ours, settings)?;
-                            Some((refused.why, refused.step))
+                            Some((refused.error.clone(), refused.terminal_step()))
                         })
                     });
                     (row.error, row.next_step) = refused.unzip();

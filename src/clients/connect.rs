@@ -187,8 +187,10 @@ pub fn connect(
         let ours = ours.and_then(|found| our_entry_in(found, &file, &reaching.us));
         let refused = ours.and_then(|ours| why_refused(asked.client, ours, &reaching.settings));
         if let Some(refused) = refused {
-            let what = format!("{} was not changed: {}", asked.client.name(), refused.why);
-            return Err(left_alone(what, refused.request).at_terminal(refused.step));
+            return Err(Failure {
+                error: format!("{} was not changed: {refused}", asked.client.name()),
+                ..refused
+            });
         }
         let outcome = ConnectOutcome::AlreadyConnected;
         return Ok(done(places, asked, change, outcome));

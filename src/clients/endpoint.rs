@@ -32,42 +32,32 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
     })
 }
 
-/// What an endpoint names that is not there.
-struct MissingThing<'a> {
-    kind: &'static str,
-    name: &'a str,
-    /// The names of its kind that are configured.
-    known: Vec<&'a str>,
-    /// The sentence that says so of the endpoint.
-    why: String,
-}
-
-/// What the endpoint names, if this configuration does not have it, nor the daemon by `has_server`.
-fn missing<'a>(
-    settings: &'a Settings,
+/// Why the endpoint cannot be, and what to do, if neither this configuration has what it names, nor the daemon by `has_server`.
+fn missing(
+    settings: &Settings,
     has_server: impl Fn(&str) -> bool,
-    endpoint: &'a str,
-) -> Option<MissingThing<'a>> {
+    endpoint: &str,
+) -> Option<(String, String)> {
     let servers = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
     let (kind, name, known): (_, _, Vec<&str>) =
         if let Some(name) = endpoint.strip_prefix("/mcp/server/") {
             ("server", name, servers.chain(broken).collect())
         } else {
-            let known = settings.profiles.keys().map(String::as_str);
-            (
-                "profile",
-                endpoint.strip_prefix("/mcp/p/")?,
-                known.collect(),
-            )
+            let known = settings.profiles.keys().map(String::as_str).collect();
+            ("profile", endpoint.strip_prefix("/mcp/p/")?, known)
         };
-    let is_there = known.contains(&name) || kind == "server" && has_server(name);
-    (!is_there).then(|| MissingThing {
-        kind,
-        name,
-        known,
-        why: format!("{endpoint} needs the {kind} {name:?}, which is not configured"),
-    })
+    if known.contains(&name) || kind == "server" && has_server(name) {
+        return None;
+    }
+    let step = match names::closest(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None if !known.is_empty() => format!("name a configured {kind}: {}", known.join(", ")),
+        None if kind == "server" => "add a server".to_owned(),
+        None => "add it to `profiles` in the configuration file".to_owned(),
+    };
+    let why = format!("{endpoint} needs the {kind} {name:?}, which is not configured");
+    Some((why, step))
 }
 
 /// Fails if this configuration does not have what the endpoint names, nor the daemon by `has_server`.
@@ -76,29 +66,15 @@ pub fn check_endpoint(
     has_server: impl Fn(&str) -> bool,
     endpoint: &str,
 ) -> Result {
-    let Some(MissingThing {
-        kind,
-        name,
-        known,
-        why,
-    }) = missing(settings, has_server, endpoint)
-    else {
-        return Ok(());
-    };
-    let meant = names::closest(name, known.iter().copied());
-    let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
-    let step = match (kind, known.is_empty()) {
-        ("server", true) => "add a server".to_owned(),
-        (_, true) => "add it to `profiles` in the configuration file".to_owned(),
-        (_, false) => format!("name a configured {kind}: {}", known.join(", ")),
-    };
-    let what = format!("nothing was changed: {why}{meant}");
-    Err(Failure::new(ErrorCode::ClientUnchanged, what, step))
+    missing(settings, has_server, endpoint).map_or(Ok(()), |(why, step)| {
+        let what = format!("nothing was changed: {why}");
+        Err(Failure::new(ErrorCode::ClientUnchanged, what, step))
+    })
 }
 
 /// What an entry that leads to us keeps; an endpoint only if this configuration has what it names.
 pub(super) fn traits_of(ours: &ClientServer, settings: &Settings) -> EntryTraits {
-    let is_kept = |path: &String| path != "/mcp" && missing_of(settings, path).is_none();
+    let is_kept = |path: &String| path != "/mcp" && missing(settings, is_demo, path).is_none();
     EntryTraits {
         endpoint: endpoint_of(ours).filter(is_kept),
         is_process: ours.command().is_some(),
@@ -107,9 +83,9 @@ pub(super) fn traits_of(ours: &ClientServer, settings: &Settings) -> EntryTraits
     }
 }
 
-/// What the endpoint of an entry names that is not there. The demo server is none of the configuration.
-fn missing_of<'a>(settings: &'a Settings, endpoint: &'a str) -> Option<MissingThing<'a>> {
-    missing(settings, |name| name == DEMO, endpoint)
+/// The demo server is none of the configuration.
+fn is_demo(name: &str) -> bool {
+    name == DEMO
 }
 
 /// The endpoint in an entry that leads to us.
@@ -124,61 +100,37 @@ fn endpoint_of(ours: &ClientServer) -> Option<String> {
     })
 }
 
-/// Why an entry gets only errors, and what to do.
-pub struct EntryRefusal {
-    /// After the client's name.
-    pub why: String,
-    /// In the words of a terminal.
-    pub step: String,
-    /// In those of REST.
-    pub request: String,
-}
-
 /// Why an entry that leads to us gets nothing but errors, and what to do: its address names what is not configured, or its token counts no
 /// more.
-pub fn why_refused(
-    client: Client,
-    ours: &ClientServer,
-    settings: &Settings,
-) -> Option<EntryRefusal> {
-    let (id, endpoint) = (client.id(), endpoint_of(ours));
-    if let Some(missing) = endpoint.and_then(|path| Some(missing_of(settings, &path)?.why)) {
-        return Some(EntryRefusal {
-            why: format!("its endpoint {missing}"),
-            step: format!("`mcpproxy connect {id} --endpoint /mcp`"),
-            request: "Send another `endpoint`, such as /mcp.".to_owned(),
-        });
+pub fn why_refused(client: Client, ours: &ClientServer, settings: &Settings) -> Option<Failure> {
+    let id = client.id();
+    let refused = |why: &str, step: &str, request: &str| {
+        let code = ErrorCode::ClientUnchanged;
+        Some(Failure::new(code, why, request).at_terminal(step))
+    };
+    let endpoint = endpoint_of(ours);
+    if let Some((why, _)) = endpoint.and_then(|path| missing(settings, is_demo, &path)) {
+        let step = format!("`mcpproxy connect {id} --endpoint /mcp`");
+        let request = "send another `endpoint`, such as /mcp";
+        return refused(&format!("its endpoint {why}"), &step, request);
     }
     let is_issued = |token: &&str| token.starts_with(IssuedToken::PREFIX);
     let token = ours.token().filter(is_issued)?;
     if let Some(step) = settings.issued.step_if_unusable() {
-        return Some(EntryRefusal {
-            why: "its token is refused, because the token file cannot be used".to_owned(),
-            step: step.to_owned(),
-            request: step.to_owned(),
-        });
+        let why = "its token is refused, because the token file cannot be used";
+        return refused(why, step, step);
     }
     let known = settings.issued.find(&TokenHash::of(token));
     if known.is_some_and(|known| !known.is_expired()) {
         return None;
     }
-    let (step, request) = if ours.command().is_some() {
-        let how = "replace the token in its arguments";
-        (
-            format!("{how}: `mcpproxy token add NAME` issues another"),
-            format!("{how}: POST /api/v1/tokens issues another."),
-        )
-    } else {
-        (
-            format!("`mcpproxy connect {id} --token`"),
-            format!("POST /api/v1/clients/{id}/token gives it another."),
-        )
+    let step = match ours.command() {
+        Some(_) => "replace the token in its arguments: `mcpproxy token add NAME` issues another"
+            .to_owned(),
+        None => format!("`mcpproxy connect {id} --token`"),
     };
-    Some(EntryRefusal {
-        why: "its token was revoked or has expired, so mcpproxy refuses it (HTTP 401)".to_owned(),
-        step,
-        request,
-    })
+    let why = "its token was revoked or has expired, so mcpproxy refuses it (HTTP 401)";
+    refused(why, &step, "give it another token: POST /api/v1/tokens")
 }
 
 /// Why a client without a token is refused, and what to do. `sends_token` is that of its entry.

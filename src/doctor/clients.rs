@@ -115,8 +115,8 @@ impl ServedHere<'_> {
         findings.push(if let Some((why, fix)) = without_token {
             DoctorFinding::fail(CLIENT, format!("{client} {why}"), fix)
         } else if let Some(refused) = refused {
-            let what = format!("{client} gets only errors: {}", refused.why);
-            DoctorFinding::fail(CLIENT, what, refused.step)
+            let what = format!("{client} gets only errors: {refused}");
+            DoctorFinding::fail(CLIENT, what, refused.terminal_step())
         } else {
             DoctorFinding::ok(CLIENT, format!("{client} is connected as {:?}", ours.name))
         });
