@@ -119,7 +119,7 @@ pub fn approve_in_files(
     let ledger = approvals::load(data_dir, &request.server);
     let next = approved(request, listed, &ledger)?;
     let saved = save(data_dir, &request.server, &next);
-    saved.map_err(|failure| undecided(NOT_APPROVED, failure))?;
+    saved.map_err(|failure| failure.with_outcome(NOT_APPROVED))?;
     Ok(ApprovalStep::between(&request.server, &ledger, &next))
 }
 
@@ -133,14 +133,6 @@ pub(super) const NOT_APPROVED: &str = "nothing was approved";
 
 /// What it means that a withdrawal is not on disk.
 pub(super) const NOT_WITHDRAWN: &str = "the approvals stay";
-
-/// The failure of a decision that could not be saved, which therefore is none.
-pub(super) fn undecided(outcome: &str, failure: Failure) -> Failure {
-    Failure {
-        error: format!("{outcome}: {}", failure.error),
-        ..failure
-    }
-}
 
 /// The failure of an approval that is not on disk.
 pub(super) fn not_saved(server: &ServerName, error: &io::Error) -> Failure {
@@ -168,7 +160,7 @@ pub fn withdraw_in_files(
     check_unlocked(server, lock)?;
     let ledger = approvals::load(data_dir, server);
     let saved = save(data_dir, server, &withdrawn(withdrawal, &ledger)?);
-    saved.map_err(|failure| undecided(NOT_WITHDRAWN, failure))
+    saved.map_err(|failure| failure.with_outcome(NOT_WITHDRAWN))
 }
 
 /// The ledger after approvals were taken back. Fails if the same definitions were decided about since.

@@ -209,6 +209,6 @@ async fn saved(
     let keeper = &state.saver;
     keeper.save_ledger(server.clone(), ledger.clone(), Some(done));
     let outcome = saved.await.map_err(|_| ending())?;
-    outcome.map_err(|failure| approval::undecided(otherwise, failure))?;
+    outcome.map_err(|failure| failure.with_outcome(otherwise))?;
     Ok(ledger)
 }

@@ -187,10 +187,8 @@ pub fn connect(
         let ours = ours.and_then(|found| our_entry_in(found, &file, &reaching.us));
         let refused = ours.and_then(|ours| why_refused(asked.client, ours, &reaching.settings));
         if let Some(refused) = refused {
-            return Err(Failure {
-                error: format!("{} was not changed: {refused}", asked.client.name()),
-                ..refused
-            });
+            let outcome = format!("{} was not changed", asked.client.name());
+            return Err(refused.with_outcome(&outcome));
         }
         let outcome = ConnectOutcome::AlreadyConnected;
         return Ok(done(places, asked, change, outcome));

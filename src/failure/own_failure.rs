@@ -94,10 +94,17 @@ impl Failure {
 
     /// Begins with `outcome`, which says what was not done, where the text says only why.
     #[must_use]
-    pub fn undone(mut self, outcome: &str) -> Self {
+    pub fn undone(self, outcome: &str) -> Self {
         if self.code.says_why_alone() {
-            self.error.insert_str(0, &format!("{outcome}: "));
+            return self.with_outcome(outcome);
         }
+        self
+    }
+
+    /// Begins with `outcome`.
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: &str) -> Self {
+        self.error.insert_str(0, &format!("{outcome}: "));
         self
     }
 

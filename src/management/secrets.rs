@@ -158,11 +158,7 @@ fn check(name: &str) -> Result {
 }
 
 fn undone(error: &KeyringError, done: &str, name: &str) -> Failure {
-    let failure = unavailable(error);
-    Failure {
-        error: format!("{name} was not {done}: {error}"),
-        ..failure
-    }
+    unavailable(error).with_outcome(&format!("{name} was not {done}"))
 }
 
 fn unavailable(error: &KeyringError) -> Failure {

@@ -57,7 +57,7 @@ impl<B: Backing> Management<B> {
     ) -> Result<NewlyIssued> {
         let settings = self
             .settings()
-            .map_err(|failure| because_of(failure, "no token was issued"))?;
+            .map_err(|failure| failure.with_outcome("no token was issued"))?;
         let secret = random_secret().map_err(|error| {
             let error = format!("no token was issued: {}", in_words(&error));
             Failure::new(ErrorCode::Internal, error, "Try again.")
@@ -163,7 +163,7 @@ impl<B: Backing> Management<B> {
     async fn issued_tokens(&self, undone: &str) -> Result<IssuedTokens> {
         let data_dir = self.data_dir().to_owned();
         let known = blocking(move || read(&data_dir)).await?;
-        known.map_err(|failure| because_of(failure, undone))
+        known.map_err(|failure| failure.with_outcome(undone))
     }
 
     async fn remove_token(&self, name: &str, by: ChangeOf) -> Result<(IssuedToken, Option<u64>)> {
@@ -184,7 +184,9 @@ impl<B: Backing> Management<B> {
         let (history, data_dir) = (self.0.history().clone(), self.data_dir().to_owned());
         let changing = move || -> Result<_> {
             let token = change().map_err(|error| match failed(&data_dir, &error) {
-                why if matches!(error, TokenError::Io(_)) => because_of(why, "nothing was changed"),
+                why if matches!(error, TokenError::Io(_)) => {
+                    why.with_outcome("nothing was changed")
+                }
                 failure => failure,
             })?;
             let noted = Some(noted(&token));
@@ -281,14 +283,6 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
 /// The tokens of a data folder. Blocks.
 fn read(data_dir: &Path) -> Result<IssuedTokens> {
     IssuedTokens::read(data_dir).map_err(|error| failed(data_dir, &error.into()))
-}
-
-/// The failure with what was not done because of it.
-fn because_of(failure: Failure, undone: &str) -> Failure {
-    Failure {
-        error: format!("{undone}: {}", failure.error),
-        ..failure
-    }
 }
 
 /// The failure for an error of the file with the tokens. Blocks.
