@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    client::Client,
-    endpoint::{why_refused, why_without_token},
-    file_change::our_entry_in,
-    places::ClientPlaces,
+    client::Client, endpoint::why_refused, file_change::our_entry_in, places::ClientPlaces,
 };
-use crate::config::{OurAddress, Settings};
+use crate::{
+    config::{OurAddress, Settings},
+    failure::Failure,
+};
 
 /// The clients that can be connected.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -108,13 +108,9 @@ fn row(
                     row.error = Some(why.to_owned());
                     row.next_step = Some("`mcpproxy doctor`".to_owned());
                 } else {
-                    let refused = settings.and_then(|settings| {
-                        why_without_token(client, row.shows_token, settings).or_else(|| {
-                            let refused = why_refused(client, ours, settings)?;
-                            Some((refused.error.clone(), refused.terminal_step()))
-                        })
-                    });
-                    (row.error, row.next_step) = refused.unzip();
+                    let refused = settings.and_then(|now| why_refused(client, ours, now));
+                    row.next_step = refused.as_ref().map(Failure::terminal_step);
+                    row.error = refused.map(|refused| refused.error);
                 }
                 row.connected = row.error.is_none();
             }

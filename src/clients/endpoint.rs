@@ -100,14 +100,20 @@ fn endpoint_of(ours: &ClientServer) -> Option<String> {
     })
 }
 
-/// Why an entry that leads to us gets nothing but errors, and what to do: its address names what is not configured, or its token counts no
-/// more.
+/// Why an entry that leads to us gets nothing but errors, and what to do: it lacks a token, its address names what is not configured, or
+/// its token counts no more.
 pub fn why_refused(client: Client, ours: &ClientServer, settings: &Settings) -> Option<Failure> {
     let id = client.id();
     let refused = |why: &str, step: &str, request: &str| {
         let code = ErrorCode::ClientUnchanged;
         Some(Failure::new(code, why, request).at_terminal(step))
     };
+    let token_step = format!("`mcpproxy connect {id} --token`");
+    let token_request = "give it a token: POST /api/v1/tokens";
+    if ours.sends_token() == Some(false) && settings.requires_credentials() {
+        let why = "it sends no token, so mcpproxy refuses it (HTTP 401)";
+        return refused(why, &token_step, token_request);
+    }
     let endpoint = endpoint_of(ours);
     if let Some((why, _)) = endpoint.and_then(|path| missing(settings, is_demo, &path)) {
         let step = format!("`mcpproxy connect {id} --endpoint /mcp`");
@@ -125,26 +131,11 @@ pub fn why_refused(client: Client, ours: &ClientServer, settings: &Settings) -> 
         return None;
     }
     let step = match ours.command() {
-        Some(_) => "replace the token in its arguments: `mcpproxy token add NAME` issues another"
-            .to_owned(),
-        None => format!("`mcpproxy connect {id} --token`"),
+        Some(_) => "replace the token in its arguments: `mcpproxy token add NAME` issues another",
+        None => token_step.as_str(),
     };
     let why = "its token was revoked or has expired, so mcpproxy refuses it (HTTP 401)";
-    refused(why, &step, "give it another token: POST /api/v1/tokens")
-}
-
-/// Why a client without a token is refused, and what to do. `sends_token` is that of its entry.
-pub fn why_without_token(
-    client: Client,
-    sends_token: Option<bool>,
-    settings: &Settings,
-) -> Option<(String, String)> {
-    let is_refused = sends_token == Some(false) && settings.requires_credentials();
-    is_refused.then(|| {
-        let why = "sends no token, so mcpproxy refuses it (HTTP 401)";
-        let step = format!("`mcpproxy connect {} --token`", client.id());
-        (why.to_owned(), step)
-    })
+    refused(why, step, token_request)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub use self::{
         ConnectOutcome, ConnectRequest, Connected, UnknownClient, all_connected, client_of_word,
         connect, disconnect, entry_name, may_be_connected,
     },
-    endpoint::{check_endpoint, endpoint_path, why_refused, why_without_token},
+    endpoint::{check_endpoint, endpoint_path, why_refused},
     fault::{CORRECT_PASTED, PASTE},
     file::{ClientFile, FoundFile},
     from_others::may_lower_protection,

@@ -6,7 +6,7 @@ use super::{DoctorFinding, servers};
 use crate::{
     clients::{
         self, Client, ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer,
-        SecretNames, plan, why_refused, why_without_token,
+        SecretNames, plan, why_refused,
     },
     config::{OurAddress, Settings},
 };
@@ -110,11 +110,8 @@ impl ServedHere<'_> {
         let Some(ours) = ours else {
             return findings;
         };
-        let without_token = why_without_token(of, ours.sends_token(), self.settings);
         let refused = why_refused(of, ours, self.settings).filter(|_| self.is_known);
-        findings.push(if let Some((why, fix)) = without_token {
-            DoctorFinding::fail(CLIENT, format!("{client} {why}"), fix)
-        } else if let Some(refused) = refused {
+        findings.push(if let Some(refused) = refused {
             let what = format!("{client} gets only errors: {refused}");
             DoctorFinding::fail(CLIENT, what, refused.terminal_step())
         } else {
