@@ -74,18 +74,13 @@ pub fn check_endpoint(
 
 /// What an entry that leads to us keeps; an endpoint only if this configuration has what it names.
 pub(super) fn traits_of(ours: &ClientServer, settings: &Settings) -> EntryTraits {
-    let is_kept = |path: &String| path != "/mcp" && missing(settings, is_demo, path).is_none();
+    let is_there = |path: &String| missing(settings, |name| name == DEMO, path).is_none();
     EntryTraits {
-        endpoint: endpoint_of(ours).filter(is_kept),
+        endpoint: endpoint_of(ours).filter(|path| path != "/mcp" && is_there(path)),
         is_process: ours.command().is_some(),
         shows_token: ours.shows_token(),
         token: ours.token().map(str::to_owned),
     }
-}
-
-/// The demo server is none of the configuration.
-fn is_demo(name: &str) -> bool {
-    name == DEMO
 }
 
 /// The endpoint in an entry that leads to us.
@@ -114,8 +109,8 @@ pub fn why_refused(client: Client, ours: &ClientServer, settings: &Settings) -> 
         let why = "it sends no token, so mcpproxy refuses it (HTTP 401)";
         return refused(why, &token_step, token_request);
     }
-    let endpoint = endpoint_of(ours);
-    if let Some((why, _)) = endpoint.and_then(|path| missing(settings, is_demo, &path)) {
+    let lacking = |path: String| missing(settings, |name| name == DEMO, &path);
+    if let Some((why, _)) = endpoint_of(ours).and_then(lacking) {
         let step = format!("`mcpproxy connect {id} --endpoint /mcp`");
         let request = "send another `endpoint`, such as /mcp";
         return refused(&format!("its endpoint {why}"), &step, request);

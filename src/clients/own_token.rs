@@ -9,7 +9,6 @@ use super::{
     copies::{Copies, CopiesAfter, PresentEntry},
     edit,
     file_change::{ClientFileError, FileChange, Wanted, connected, our_entry_in},
-    our_entry::EntryTraits,
     table::TokenPlace,
 };
 use crate::{
@@ -31,10 +30,8 @@ pub fn give_token(
     let file = file_of(places, &ConnectRequest::usual(client))?;
     // One that leads to us keeps its address and its other headers.
     let is_new = client.speaks_http() && our_entry(&file, &reaching.us).is_err();
-    let traits = EntryTraits {
-        is_process: false,
-        ..kept_traits(&file, reaching)
-    };
+    let mut traits = kept_traits(&file, reaching);
+    traits.is_process = false;
     let target = is_new.then(|| reaching.target(client, traits));
     let target = target.transpose()?;
     let change = |file: &ClientFile| {

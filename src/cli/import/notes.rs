@@ -103,11 +103,7 @@ fn say_missing(server: &FoundServer, is_taken: bool, out: Output) {
     let name = server.new_name().unwrap_or_default();
     let say = |what: &str, step: &str| {
         // Before the import there is no step: a secret that is stored then would not be given to the server.
-        let step = if is_taken {
-            format!(": {step}")
-        } else {
-            String::new()
-        };
+        let step = is_taken.then(|| format!(": {step}")).unwrap_or_default();
         out.note(&format!("{name} needs the {what}{step}"));
     };
     let missing = server.needs.iter().filter(|need| !need.is_set);
@@ -124,10 +120,8 @@ fn say_missing(server: &FoundServer, is_taken: bool, out: Output) {
         let other = need.not_given.as_ref();
         let other = other.map(|name| format!("; {name} is stored for something else"));
         let [about, other] = [about, other].map(Option::unwrap_or_default);
-        say(
-            &format!("secret {}{about}{other}", need.name),
-            &need.next_step,
-        );
+        let what = format!("secret {}{about}{other}", need.name);
+        say(&what, &need.next_step);
     }
 }
 
