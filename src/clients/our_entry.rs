@@ -203,5 +203,13 @@ mod tests {
             json!(made),
             json!({ "type": "http", "url": "new", "alwaysLoad": false, "headers": { "X": "y" } })
         );
+        let token = Some("T".to_owned());
+        let http = ConnectTarget::Http {
+            url: "new".to_owned(),
+            token,
+        };
+        let made = entry(client("cursor"), &http, "us", present.as_object());
+        let both = json!({ "Authorization": "Bearer ${env:T}", "X": "y" });
+        assert_eq!(made["headers"], both);
     }
 }

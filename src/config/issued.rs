@@ -406,6 +406,8 @@ mod tests {
             assert_eq!(storage::in_words(&error), why);
             let shown = IssuedTokens::step(folder, &error);
             assert!(shown.starts_with(step), "{shown}");
+            let unusable = IssuedTokens::usable(folder);
+            assert_eq!(unusable.step_if_unusable(), Some(&*shown));
         }
     }
 }
