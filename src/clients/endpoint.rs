@@ -104,10 +104,10 @@ pub fn why_refused(client: Client, ours: &ClientServer, settings: &Settings) -> 
         Some(Failure::new(code, why, request).at_terminal(step))
     };
     let token_step = format!("`mcpproxy connect {id} --token`");
-    let token_request = "give it a token: POST /api/v1/tokens";
+    let token_request = format!("POST /api/v1/clients/{id}/token gives it one");
     if ours.sends_token() == Some(false) && settings.requires_credentials() {
         let why = "it sends no token, so mcpproxy refuses it (HTTP 401)";
-        return refused(why, &token_step, token_request);
+        return refused(why, &token_step, &token_request);
     }
     let lacking = |path: String| missing(settings, |name| name == DEMO, &path);
     if let Some((why, _)) = endpoint_of(ours).and_then(lacking) {
@@ -125,12 +125,13 @@ pub fn why_refused(client: Client, ours: &ClientServer, settings: &Settings) -> 
     if known.is_some_and(|known| !known.is_expired()) {
         return None;
     }
-    let step = match ours.command() {
-        Some(_) => "replace the token in its arguments: `mcpproxy token add NAME` issues another",
-        None => token_step.as_str(),
-    };
     let why = "its token was revoked or has expired, so mcpproxy refuses it (HTTP 401)";
-    refused(why, step, token_request)
+    if ours.command().is_none() {
+        return refused(why, &token_step, &token_request);
+    }
+    let step = "replace the token in its arguments: `mcpproxy token add NAME` issues another";
+    let request = "replace the token in its arguments: POST /api/v1/tokens issues another";
+    refused(why, step, request)
 }
 
 #[cfg(test)]
