@@ -23,13 +23,10 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
     if is_of_one || ENDPOINTS.contains(&text) {
         return Ok(text.to_owned());
     }
-    Err(match names::closest(text, ENDPOINTS.into_iter()) {
-        Some(close) => format!("did you mean {close}?"),
-        None => {
-            let known = ENDPOINTS.join(", ");
-            format!("write {known}, /mcp/server/NAME or /mcp/p/NAME")
-        }
-    })
+    let meant = names::closest(text, ENDPOINTS.into_iter());
+    let meant = meant.map(|close| format!("did you mean {close}?"));
+    let known = ENDPOINTS.join(", ");
+    Err(meant.unwrap_or_else(|| format!("write {known}, /mcp/server/NAME or /mcp/p/NAME")))
 }
 
 /// Why the endpoint cannot be, and what to do, if neither this configuration has what it names, nor the daemon by `has_server`.

@@ -103,8 +103,11 @@ fn say_missing(server: &FoundServer, is_taken: bool, out: Output) {
     let name = server.new_name().unwrap_or_default();
     let say = |what: &str, step: &str| {
         // Before the import there is no step: a secret that is stored then would not be given to the server.
-        let step = is_taken.then(|| format!(": {step}")).unwrap_or_default();
-        out.note(&format!("{name} needs the {what}{step}"));
+        let step = Some(format!(": {step}")).filter(|_| is_taken);
+        out.note(&format!(
+            "{name} needs the {what}{}",
+            step.unwrap_or_default()
+        ));
     };
     let missing = server.needs.iter().filter(|need| !need.is_set);
     let (secrets, variables): (Vec<_>, Vec<_>) =
