@@ -30,12 +30,12 @@ fn define(_: &Settings) -> Value {
     json!({
         "name": "quarantine_security",
         "title": "See what is held",
-        "description": "Lists quarantined servers and held tools, and the findings about one server. Changes nothing; only the user can approve.",
+        "description": "Lists quarantined servers, and held tools, prompts, resources and instructions, with the scanner's findings. Changes nothing; only the user can approve.",
         "inputSchema": {
             "type": "object",
             "properties": {
-                "operation": { "type": "string", "enum": ["list", "inspect"], "description": "list: all that is held; inspect: the findings about one server" },
-                "name": { "type": "string", "description": "The server, for inspect" },
+                "operation": { "type": "string", "enum": ["list", "inspect"], "description": "list: all servers; inspect: one server, with the places of its findings" },
+                "name": { "type": "string", "description": "The server to inspect" },
             },
             "required": ["operation"],
         },

@@ -68,7 +68,7 @@ fn define(settings: &Settings) -> Value {
     };
     let is_read_only = settings.management != AgentManagement::Full;
     let text = |about: &str| json!({ "type": "string", "description": about });
-    let as_json = |key: &str| text(&format!("The same as JSON: another way to give \"{key}\""));
+    let as_json = |key: &str| text(&format!("\"{key}\" as JSON text"));
     let texts = json!({ "type": "array", "items": { "type": "string" } });
     let map = |about: &str| {
         let value = json!({ "type": ["string", "null"] });
@@ -78,10 +78,10 @@ fn define(settings: &Settings) -> Value {
     let mut definition = json!({
         "name": "upstream_servers",
         "title": "Manage MCP servers",
-        "description": "Lists the MCP servers behind mcpproxy with their state, and changes them. update and patch are the same: only \
-            the given fields change, env and headers are merged (null deletes a key), lists are replaced, isolation and oauth are merged \
-            deeply, null removes a field. A server that is added is quarantined until the user approves it, and so is one after most \
-            changes; nothing here can approve.",
+        "description": "Lists the MCP servers behind mcpproxy with their state, reads their logs, and changes them. update and patch are \
+            the same: only the given fields change. env and headers are merged (null deletes a key), isolation and oauth are merged \
+            deeply, lists are replaced, null removes a field. A server that is added, or changed in most ways, is quarantined until \
+            the user approves it; this tool cannot approve.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -92,21 +92,21 @@ fn define(settings: &Settings) -> Value {
                 "command": text("The program to start"),
                 "args": texts,
                 "args_json": as_json("args"),
-                "env": map("Variables of the process"),
+                "env": map("Environment variables of the program"),
                 "env_json": as_json("env"),
-                "cwd": text("The folder in which it starts"),
+                "cwd": text("The folder in which the program starts"),
                 "url": text("The address of a remote server"),
                 "headers": map("Headers for a remote server"),
                 "headers_json": as_json("headers"),
                 "type": text("stdio, http, sse or auto; by default, command or url decides"),
                 "enabled": { "type": "boolean" },
                 "quarantined": { "type": "boolean", "description": "true quarantines the server" },
-                "idle_timeout": text("adaptive, never, or a duration such as 2m"),
+                "idle_timeout": text("Sleeps when unused for: adaptive, never, or a time such as 2m"),
                 "init_timeout": text("How long the start may take, such as 60s"),
-                "call_tool_timeout": text("How long a call may take, such as 2m"),
+                "call_tool_timeout": text("How long a call may take without progress, such as 2m"),
                 "enabled_tools": texts,
                 "disabled_tools": texts,
-                "isolation": object("The container to run it in: enabled, image, …"),
+                "isolation": object("The container in which the program runs: enabled, image, …"),
                 "isolation_json": as_json("isolation"),
                 "oauth": object("How to log in: client_id, scopes, …"),
                 "oauth_json": as_json("oauth"),
