@@ -35,7 +35,7 @@ pub(super) const READ: BuiltIn = BuiltIn {
             Variant::Read,
             "Call a tool that only reads",
             "Calls a server's tool that only reads. Find tools with retrieve_tools; use this one where call_with names it. \
-             A tool that its server marks as destructive, or that is known to write, is refused here.",
+             A tool that its server marks as destructive or not read-only, or that is known to write, is refused here.",
             &json!({ "readOnlyHint": true, "openWorldHint": true }),
         )
     },
@@ -68,7 +68,7 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
         let mut definition = define(
             Variant::Destructive,
             "Call a tool that may destroy something",
-            "Calls a server's tool that deletes or irreversibly changes something. Use it only where call_with names it and the user wants it.",
+            "Calls a server's tool that deletes or irreversibly changes something. Use it only where call_with names it and the user wants the change.",
             &json!({ "readOnlyHint": false, "destructiveHint": true, "openWorldHint": true }),
         );
         definition["_meta"]["anthropic/requiresUserInteraction"] = true.into();
@@ -115,7 +115,7 @@ fn define(variant: Variant, title: &str, description: &str, annotations: &Value)
                 "args_json": { "type": "string", "description": "The arguments as JSON text, instead of args" },
                 "intent": {
                     "type": "object",
-                    "description": "What the call is for, for the audit trail",
+                    "description": "The purpose of the call, for the activity log",
                     "properties": {
                         "operation_type": { "type": "string", "enum": [variant.as_str()] },
                         "data_sensitivity": { "type": "string", "enum": SENSITIVITIES },

@@ -35,7 +35,7 @@ fn define(_: &Settings) -> Value {
     json!({
         "name": "describe_tool",
         "title": "Describe tools",
-        "description": "Gives the whole definitions of tools that retrieve_tools found, and for each unknown name the closest known ones.",
+        "description": "Gives the whole definitions of tools by name, and for each unknown name the closest known names.",
         "inputSchema": {
             "type": "object",
             "properties": {

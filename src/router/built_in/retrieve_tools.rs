@@ -32,21 +32,21 @@ fn define(settings: &Settings) -> Value {
         "name": "retrieve_tools",
         "title": "Search tools",
         "description": "Finds tools of all MCP servers behind this proxy by what they do. Search here before saying that something \
-            cannot be done. Each result has call_with, the tool that calls it: call that one with the result's \"name\" and the \
-            arguments of its inputSchema. Results without inputSchema have a \"signature\"; describe_tool gives their whole \
+            cannot be done. Each result has call_with: call the tool named there with the result's \"name\" and arguments as in \
+            its inputSchema. Results without inputSchema have a \"signature\"; describe_tool gives their whole \
             definition.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "query": {
                     "type": "string",
-                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" must match exactly; github: issue searches the server github only, github:get_ its tools whose names begin with get_.",
+                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" finds these words side by side; github: issue searches the server github only, github:get_ its tools whose names begin with get_.",
                 },
                 "limit": { "type": "integer", "description": "How many results at most", "minimum": 1, "maximum": settings.tools_limit, "default": settings.tools_limit },
                 "server": { "type": "string", "description": "Only tools of this server" },
                 "match": { "type": "string", "enum": ["any", "all"], "default": "any", "description": "any: tools with more of the words come first; all: only tools with all of them" },
                 "detail": { "type": "string", "enum": ["full", "compact"], "default": "full", "description": "full: the first results with their inputSchema; compact: one line for each" },
-                "read_only_only": { "type": "boolean", "default": false, "description": "Only tools that read" },
+                "read_only_only": { "type": "boolean", "default": false, "description": "Only tools whose call_with is call_tool_read" },
                 "exclude_destructive": { "type": "boolean", "default": false, "description": "No tools that need call_tool_destructive" },
             },
             "required": ["query"],
@@ -73,7 +73,7 @@ fn define(settings: &Settings) -> Value {
                 },
                 "query": { "type": "string" },
                 "total": { "type": "integer", "description": "How many tools match in all" },
-                "notice": { "type": "string", "description": "What was not searched or is held" },
+                "notice": { "type": "string", "description": "What limits this answer, such as servers that were not searched" },
                 "omitted": { "type": "object", "description": "How many matching tools were left out, by filter and cause" },
             },
             "required": ["tools", "query", "total"],
