@@ -26,7 +26,7 @@ const SCRIPTS: &str = "mcpproxy is in front of several MCP servers, whose tools 
     code_execution that calls them with call_tool(server, tool, args), takes from the results what is needed, and returns that. The description of \
     code_execution names tools and their arguments; retrieve_tools finds others by a few words, and describe_tool gives their whole \
     definition. Do in one script what belongs together. A server that sleeps is started by the first call, which may take a few seconds. \
-    Errors of mcpproxy itself are JSON with error, code and hint; those of a script are in its error.";
+    Errors of mcpproxy itself are JSON with error, code and hint; those of a script are in \"error\" of its result.";
 
 /// How to use the mode `proxy`, which has one tool for everything.
 const PROXY: &str = "mcpproxy is in front of several MCP servers, whose tools, resources and prompts are reached by the tool proxy: \
@@ -73,7 +73,7 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
     }
     let step = if may_search { " (2)" } else { "" };
     let how = match &calls[..] {
-        [] if may_search => " (2) The call_tool tools are not for you; call a result by its offered name, server__tool.".to_owned(),
+        [] if may_search => " (2) You cannot use the call_tool tools; call a result by its listed name, server__tool.".to_owned(),
         [] => " None of their tools can be called here.".to_owned(),
         [first @ .., last] if !first.is_empty() && may_search => format!(
             "{step} Call the tool that call_with names, {} or {last}, with that \"name\" and the arguments in \"args\".{}",

@@ -63,7 +63,7 @@ async fn the_description_follows_what_servers_offer_and_is_bounded() {
     })
     .await;
     assert!(
-        said.len() < 10_000 && said.contains(" more, by retrieve_tools"),
+        said.len() < 10_000 && said.contains(" more: use retrieve_tools"),
         "{}",
         said.len()
     );

@@ -90,11 +90,11 @@ fn written(mut servers: Vec<ListedServer>) -> String {
         text.extend(server.lines.iter().take(server.shown).map(String::as_str));
         let more = server.lines.len() - server.shown;
         if more > 0 {
-            let _ = write!(text, "\n  … {more} more, by retrieve_tools");
+            let _ = write!(text, "\n  … {more} more: use retrieve_tools");
         }
     }
     if left_out > 0 {
-        let _ = write!(text, "\n… {left_out} more servers, by retrieve_tools");
+        let _ = write!(text, "\n… {left_out} more servers: use retrieve_tools");
     }
     text
 }
@@ -126,10 +126,10 @@ mod tests {
         let text = written(vec![server("large", 5000), server("small", 3)]);
         assert!(text.len() <= ROOM, "{}", text.len());
         assert!(text.ends_with("small:\n  tool_0()\n  tool_1()\n  tool_2()"));
-        assert!(text.contains(" more, by retrieve_tools\nsmall:"), "{text}");
+        assert!(text.contains(" more: use retrieve_tools\nsmall:"), "{text}");
         let many = (0..500).map(|n| server(&format!("server-{n:060}"), 100));
         let text = written(many.collect());
         assert!(text.len() <= ROOM + 100, "{}", text.len());
-        assert!(text.ends_with("… 440 more servers, by retrieve_tools"));
+        assert!(text.ends_with("… 440 more servers: use retrieve_tools"));
     }
 }

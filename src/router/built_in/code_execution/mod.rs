@@ -40,9 +40,9 @@ const ABOUT: &str = "Runs JavaScript (ES2023) that calls tools of the MCP server
     together, or where only a part of large results is needed: results stay in the script, and only its last expression, or what it \
     returns, comes back, as JSON. \
     call_tool(server, tool, args) calls one tool and waits for it: {ok: true, result, value}, where value is the data of the result, or \
-    {ok: false, error: {code, message}}. call_tools([{server, tool, args}, …], {max_parallel}) calls independent tools at once and gives \
+    {ok: false, error: {code, message, …}}. call_tools([{server, tool, args}, …], {max_parallel}) calls independent tools at once and gives \
     the same in the same order. Both return their answer, not a promise. console.log(…) comes back as logs. The variable \"input\" has \
-    the value of that argument. There are no files, network, timers or modules. Tools that may destroy something need \
+    the value of the argument \"input\". There are no files, network, timers or modules. Tools that may destroy something need \
     options.allow_destructive: true; ask the user first. Find tools with retrieve_tools, their arguments with describe_tool.";
 
 fn define(settings: &Settings) -> Value {
