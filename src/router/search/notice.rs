@@ -100,7 +100,7 @@ impl Absent {
 /// The notice about servers whose tools were found and that a call would not reach, each as `name (reason)`.
 pub(super) fn unconnected(servers: &[String]) -> String {
     let servers = some_of(servers, NAMED);
-    format!("Not connected now: {servers}. Calls to these tools may fail.")
+    format!("Not connected now: {servers}. Calls to their tools may fail.")
 }
 
 /// Where the query names other servers than the one that is to be searched.

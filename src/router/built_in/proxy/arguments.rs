@@ -90,7 +90,7 @@ fn no_arguments(arguments: &Raw, action: &str) -> Result<(), String> {
     match ARGUMENT_KEYS.iter().find(is_given) {
         None => Ok(()),
         Some(key) => Err(format!(
-            "\"{key}\" is only for \"action\" \"call\", not for {action:?}"
+            "\"{key}\" cannot be given with \"action\": {action:?}"
         )),
     }
 }
@@ -176,7 +176,7 @@ mod tests {
             ),
             (
                 r#"{"action":"list","type":"tool","args":{}}"#,
-                "\"args\" is only for \"action\" \"call\", not for \"list\"",
+                "\"args\" cannot be given with \"action\": \"list\"",
             ),
             (
                 r#"{"action":"info","type":"tool"}"#,
@@ -200,15 +200,15 @@ mod tests {
             ),
             (
                 r#"{"action":"info","type":"tool","path":"p","args":{"a":1}}"#,
-                "\"args\" is only for \"action\" \"call\", not for \"info\"",
+                "\"args\" cannot be given with \"action\": \"info\"",
             ),
             (
                 r#"{"action":"info","type":"tool","path":"p","arguments":{}}"#,
-                "\"arguments\" is only for \"action\" \"call\", not for \"info\"",
+                "\"arguments\" cannot be given with \"action\": \"info\"",
             ),
             (
                 r#"{"action":"info","type":"tool","path":"p","args_json":""}"#,
-                "\"args_json\" is only for \"action\" \"call\", not for \"info\"",
+                "\"args_json\" cannot be given with \"action\": \"info\"",
             ),
             (
                 r#"{"action":"call","type":"tool","path":"p","args":[1]}"#,

@@ -90,8 +90,7 @@ fn expand(
         .chars()
         .next()
         .filter(|first| !first.is_ascii_alphanumeric() && !matches!(first, '_' | '%'));
-    let unknown =
-        || format!("\"path\": the expression {{{expression}}} of the template is not known");
+    let unknown = || format!("\"path\": the template has the unknown expression {{{expression}}}");
     let style = Style::of(operator).ok_or_else(unknown)?;
     let names = expression.get(operator.map_or(0, char::len_utf8)..);
     let mut before = style.first;
@@ -206,7 +205,7 @@ mod tests {
         check(
             "x:{!a}",
             r#"{"a":1}"#,
-            Err("\"path\": the expression {!a} of the template is not known"),
+            Err("\"path\": the template has the unknown expression {!a}"),
         );
     }
 }

@@ -71,7 +71,7 @@ enum MatchedBy {
 pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, RequestError> {
     if is_barred(path) {
         let error = format!("{path:?} cannot be called through proxy");
-        let hint = format!("Call {path} directly, where it is listed, or another tool.");
+        let hint = format!("Call {path} directly if it is listed, or use another tool.");
         let (code, step) = (ErrorCode::InvalidArguments, NextStep::ShowTools);
         return Err(Failure::for_agents(code, error, hint, step).into());
     }
