@@ -149,7 +149,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .delete(
             "/api/v1/servers/{name}",
             remove::<V>,
-            About::new("removeServer", "Stops a server and removes its entry and log.")
+            About::new("removeServer", "Stops a server and removes its entry, log and login.")
                 .gives::<ServerChange>()
                 .fails(CHANGE)
                 .undone("not removed"),
