@@ -41,7 +41,7 @@ pub struct SearchAnswer<'a> {
     /// What else to know: held matches, servers left out, words that no tool has.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<&'a str>,
-    /// True if all matching tools are held; absent if not.
+    /// True if no matching tool can be called; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     held: bool,
     /// The number of matching tools that a filter left out, by filter and cause; absent if none was.
