@@ -190,7 +190,7 @@ export function activity(id, first, frame) {
     const waits = of(fresh).length;
     const pause = button(isPaused ? "Resume" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
     return [
-      h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call and change, including refused ones. Times are in your time zone.")),
+      h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Calls and changes, including refused ones. Times are in your time zone.")),
         h("div.acts.behind", pause, exporting(), go("Conversations", "/ui/activity/session"))),
       filters(rows),
       h(drawn ? "div.cols.mid" : "div", { "data-open": open === null ? undefined : "" },

@@ -97,7 +97,7 @@ export function history(frame, changed) {
   function render() {
     const shown = isAll ? entries : entries.slice(0, FIRST);
     const more = entries.length - shown.length;
-    return section("History", h("p", "every change to the configuration file, tokens and approvals"),
+    return section("History", h("p", "changes to the configuration file, tokens and approvals"),
       it.failure ? wrong(it.failure) : null,
       shown.length ? table("fold", [["Time"], ["Change"], ["From"], ["To"], ["By"], ["Action", "", true]], [shown.map(line)]) : h("p.dim", "No changes yet."),
       more > 0 ? h("p.bar.sec", button(`Show ${more} older`, () => { isAll = true; frame.paint(); })) : null);

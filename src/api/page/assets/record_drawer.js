@@ -21,7 +21,7 @@ export async function recordDrawer(id, close) {
 
 /** The same where there is no such record. */
 export const noRecord = (failure, close) => ({
-  render: () => h("aside.drawer.open", { "aria-label": "Detail", "data-key": "no record" }, wrong(failure), h("p.hint", "mcpproxy removes old records; the settings “Keep records for” and “Maximum records” determine when."), h("p.acts", go("All activity", close))),
+  render: () => h("aside.drawer.open", { "aria-label": "Detail", "data-key": "no record" }, wrong(failure), h("p.hint", "mcpproxy removes old records. The limits are in Settings, under “Activity”."), h("p.acts", go("All activity", close))),
 });
 
 function drawer(record, others, isThere, close) {

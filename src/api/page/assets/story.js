@@ -175,5 +175,5 @@ export function story(id, first, frame) {
     ];
   }
 
-  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, ways: (failure) => (failure.status === 404 ? { text: "mcpproxy removes old records; the settings “Keep records for” and “Maximum records” determine when.", links: [go("All conversations", "/ui/activity/session")] } : null), navigate: (now) => { only = now.get("only") ?? ""; } };
+  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, ways: (failure) => (failure.status === 404 ? { text: "mcpproxy removes old records. The limits are in Settings, under “Activity”.", links: [go("All conversations", "/ui/activity/session")] } : null), navigate: (now) => { only = now.get("only") ?? ""; } };
 }
