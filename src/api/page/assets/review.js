@@ -143,8 +143,8 @@ export function review(wanted, frame) {
   function render() {
     const n = waiting.length;
     const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing awaits your approval" : `${count(n, "server awaits", "servers await")} your approval`),
-      h("p.sub", "Agents cannot see or use held servers and tools until you approve them.")));
-    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("Nothing is held.", "mcpproxy holds servers that an agent adds or changes, tools that change, and definitions that look dangerous. They are listed here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
+      h("p.sub", "Agents cannot see or use quarantined servers and held tools until you approve them.")));
+    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("Nothing is held.", "This page lists what awaits your approval, such as servers that an agent added or changed, changed tools, and definitions that look dangerous.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
     return [title, h("div.cols.left", list(), h("div", article(), shown.entry && !shown.server.quarantined && !shown.server.demo ? trust(name, shown.entry, act) : null, ofAll()), decidedList(decided, undo))];
   }
 
