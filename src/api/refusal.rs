@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The hint where to find the key. It names no folder of this machine, because anybody may read it.
-const KEY: &str = "Send the API key as `X-API-Key`. It is in the configuration file as `api_key`, if that has 12 characters or more, or else in the file `api_key` in the data folder. A client's token is not an API key; `mcpproxy ui` needs no key.";
+const KEY: &str = "Send the API key as `X-API-Key`. It is in the configuration file as `api_key`, if that value has 12 characters or more, or else in the file `api_key` in the data folder. A client's token is not an API key; `mcpproxy ui` needs no key.";
 
 const LOG_IN: &str = "Run `mcpproxy ui` on the daemon's machine to log in again.";
 

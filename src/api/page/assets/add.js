@@ -180,7 +180,7 @@ export function add(frame) {
   }
 
   const knownServers = () => h("section.sec", { id: "known", "aria-labelledby": "kn-h" },
-    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "a list built into mcpproxy; nothing is downloaded until you add a server")),
+    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "a list built into mcpproxy; choosing a server downloads nothing")),
     h("ul.known", KNOWN.map((one) => h("li", h("h3", one[0]), button("Choose", () => known(one), "btn small", { "aria-label": `Choose ${one[0]}` }), h("p", `${one[1]}. Needs: ${one[2]}.`)))));
 
   function render() {

@@ -10,7 +10,7 @@ export function nameFault(name, taken) {
   if (taken.includes(name)) return { fault: "A server already has this name" };
   if (NAME.test(name)) return {};
   const better = name.trim().replace(/[^A-Za-z0-9._-]+/g, "-").replace(/__+/g, "_").replace(/^-+|-+$/g, "").slice(0, 64);
-  const why = /\s/.test(name) ? "A name cannot contain spaces: use letters, digits, dots, underscores and hyphens." : name.includes("__") ? "A name cannot contain two underscores in a row, which separate server and tool." : name.length > 64 ? "A name has at most 64 characters." : "Use only letters, digits, dots, underscores and hyphens.";
+  const why = /\s/.test(name) ? "A name cannot contain spaces: use letters, digits, dots, underscores and hyphens." : name.includes("__") ? "A name cannot contain two underscores in a row, which separate server and tool." : name.length > 64 ? "A name can have at most 64 characters." : "Use only letters, digits, dots, underscores and hyphens.";
   return { fault: why, better: NAME.test(better) && !taken.includes(better) ? better : undefined };
 }
 

@@ -16,7 +16,7 @@ export const GROUPS = [
     ["code_execution_max_tool_calls", "Maximum tool calls per script", { 0: "any number" }],
     ["intent_declaration.strict_server_validation", "Refuse calls whose type allows less than the tool does"],
     ["rate_limit.per_caller", "Requests per caller"],
-    ["rate_limit.burst", "Requests per caller at once", { unit: "requests" }],
+    ["rate_limit.burst", "Requests at once per caller", { unit: "requests" }],
   ]],
   ["Servers", [
     ["new_tools", "New tools of a trusted server", { hold: "held until you approve them", allow: "usable at once" }],
