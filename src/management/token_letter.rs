@@ -39,16 +39,16 @@ pub(super) fn letter(token: &IssuedToken, text: &str, host: &ClientHost) -> Stri
         url = format!("{url}/p/{profile}");
     }
     let what = match token.calls {
-        AllowedCalls::Read => "It can read, but not change anything.",
-        AllowedCalls::Write => "It can read and change, but not delete.",
-        AllowedCalls::All => "It can do everything that its servers offer.",
+        AllowedCalls::Read => "You can read, but not change anything.",
+        AllowedCalls::Write => "You can read and change, but not delete.",
+        AllowedCalls::All => "You can use everything that its servers offer.",
     };
     let ends = match token.expires {
         Some(expires) => {
             let moment = moment::utc_seconds(expires / 1000);
             let (day, time) = moment.split_once('T').unwrap_or_default();
             let minute = time.get(..5).unwrap_or_default();
-            format!(" It ends on {day} at {minute} UTC.")
+            format!(" The token expires on {day} at {minute} UTC.")
         }
         None => String::new(),
     };
@@ -56,7 +56,7 @@ pub(super) fn letter(token: &IssuedToken, text: &str, host: &ClientHost) -> Stri
     let entry =
         json!({ "mcpServers": { "mcpproxy": { "type": "http", "url": url, "headers": headers } } });
     format!(
-        "This is your access to MCP servers. {what}{ends} Keep the token to yourself.\n\n\
+        "This token gives you access to MCP servers. {what}{ends} Keep it to yourself.\n\n\
          Address: {url}\nToken: {text}\n\n\
          In the MCP configuration of your client:\n\n{entry:#}\n"
     )

@@ -35,7 +35,7 @@ test("a token for a colleague is made, shown once, used and revoked", async () =
   await form.getByRole("button", { name: "Create token" }).click();
   const text = page.getByRole("region", { name: "Text for ben" });
   await text.waitFor();
-  assert.match(await text.innerText(), /It ends on 20\d\d-\d\d-\d\d at \d\d:\d\d UTC\./);
+  assert.match(await text.innerText(), /The token expires on 20\d\d-\d\d-\d\d at \d\d:\d\d UTC\./);
   await page.getByText("The address in the text works on this machine only.").waitFor();
   await page.getByText(/^claude mcp add --transport http mcpproxy http:\/\/\S+\/mcp --header "Authorization: Bearer mcpp_/).waitFor();
   const token = /mcpp_[\w-]+/.exec(await text.innerText())[0];
