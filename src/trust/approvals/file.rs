@@ -119,10 +119,13 @@ fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
 pub(super) fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
     let stored: Stored<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if !(1..=VERSION).contains(&stored.version) {
-        return Err(format!("its version is {}", stored.version));
+        return Err(format!(
+            "its version is {}, but mcpproxy reads versions up to {VERSION}",
+            stored.version
+        ));
     }
     if stored.server != server.as_str() {
-        return Err(format!("it is of the server {:?}", stored.server));
+        return Err(format!("it belongs to the server {:?}", stored.server));
     }
     let approved = stored.approved.into_iter().map(|one| {
         let approved = Approved {

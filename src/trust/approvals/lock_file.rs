@@ -51,7 +51,7 @@ pub enum LockError {
     #[error("{0}")]
     Unreadable(String),
     /// Its version is not supported.
-    #[error("its version is {0}, but this program reads version {VERSION}")]
+    #[error("its version is {0}, but mcpproxy reads version {VERSION}")]
     Version(u64),
     /// An entry has an invalid fingerprint.
     #[error("{server}:{tool} has no valid fingerprint")]
