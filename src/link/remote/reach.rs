@@ -161,7 +161,7 @@ impl Service<Name> for Resolver {
 
 /// The reason for refusing an address that must not be reached.
 pub(super) const OUT_OF_REACH: &str =
-    "its address is private, and only a server with a private address may name one";
+    "its address is private, and only servers with private addresses may name such addresses";
 
 #[cfg(test)]
 mod tests {

@@ -70,8 +70,8 @@ impl Whole {
     /// What the server says the body is.
     pub(crate) fn kind(&self) -> &str {
         match self.kind.as_ref().map(|kind| kind.to_str()) {
-            Some(Ok(kind)) => media_type(kind).unwrap_or("a body of an odd type"),
-            Some(Err(_)) => "a body of an odd type",
+            Some(Ok(kind)) => media_type(kind).unwrap_or("a body of an invalid type"),
+            Some(Err(_)) => "a body of an invalid type",
             None => "a body without a type",
         }
     }

@@ -110,7 +110,7 @@ pub(super) fn write(
     room: usize,
 ) -> io::Result<usize> {
     if content.len() > MAX_CONTENT.min(room) {
-        return Err(io::Error::other("there is too much to be kept"));
+        return Err(io::Error::other("the session data is too large"));
     }
     storage::write_atomically(&file(folder, session), content)?;
     Ok(content.len())

@@ -151,7 +151,7 @@ impl RemoteServer<'_> {
             return Err(ConnectError::of_handshake(self.attempt.entry, &error));
         }
         habits.note_eras(Some(false));
-        let reason = "it opens no session for clients that begin with initialize";
+        let reason = "it opened no session in answer to initialize";
         Err(ConnectError::plain(reason, NextStep::Wait))
     }
 

@@ -201,7 +201,7 @@ fn faulty_step() -> NextStep {
 /// What the operator can do about a server that answers and refuses.
 fn refused_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
-        Transport::Stdio(_) => NextStep::act("correct what it says, then restart the server"),
+        Transport::Stdio(_) => NextStep::act("correct the cause, then restart the server"),
         Transport::Remote(_) => NextStep::act("read the log on its host, or tell its operator"),
     }
 }
