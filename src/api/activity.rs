@@ -68,7 +68,7 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/stream",
             follow,
-            About::new("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed records; with `after`, the records after that one come first.")
+            About::new("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed records; with `after`, at most 1,000 records after that number come first.")
                 .asks::<RecordQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text(EVENTS),
