@@ -204,7 +204,7 @@ test("a secret that is missing is asked for where its server is, and the server 
   await form.waitFor();
   await isSound({ page, width: 1280 }, "a server that needs a secret");
   assert.equal(await page.locator("#main .note").count(), 0, "the field says it and is the step");
-  await page.getByText("The server starts when you have entered its secret.").waitFor();
+  await page.getByText("The server can start once you have entered its secret.").waitFor();
   // The variables stand before what came of that, and lead to the field.
   assert.equal(await page.locator("h2").first().innerText(), "Variables");
   await page.getByText("not stored yet").waitFor();

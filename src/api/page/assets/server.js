@@ -166,12 +166,12 @@ export function server(name, frame, first) {
   /** What has to happen before it is started. */
   function waitsFor() {
     const one = details.server;
-    if (!one.enabled) return `The server starts when you ${one.unusable ? "correct and " : ""}enable it.`;
-    if (one.quarantined) return "The server starts when you approve it.";
-    if (details.missing?.length > 1) return "The server starts when you have entered all missing values.";
-    if (details.missing?.length) return `The server starts when you have entered its ${details.missing[0].kind}.`;
-    if (one.unusable) return "The server can start when you have corrected its entry.";
-    return details.entry?.start === "eager" ? "The server starts with the daemon." : "The first call starts the server.";
+    if (!one.enabled) return `The server can start once you ${one.unusable ? "correct and " : ""}enable it.`;
+    if (one.quarantined) return "The server can start once you approve it.";
+    if (details.missing?.length > 1) return "The server can start once you have entered all missing values.";
+    if (details.missing?.length) return `The server can start once you have entered its ${details.missing[0].kind}.`;
+    if (one.unusable) return "The server can start once you have corrected its entry.";
+    return details.entry?.start === "eager" ? "The server starts with the daemon." : "The next call starts the server.";
   }
 
   /** A switch: whether agents get a tool. One that a pattern or a list keeps out is changed in the entry. */

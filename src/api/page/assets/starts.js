@@ -54,7 +54,7 @@ export function startsSection({ name, records, others, isReady, waitsFor, unreco
   return section("Starts", h("p", "last 24 hours; green: running or connected, red: a failed start or a lost connection"),
     drawing(stretches, failed, isReady, now),
     unrecorded ? h("p.hint", `${count(unrecorded, "more attempt")} failed after the newest record.`) : null,
-    records.length ? rowsOf(name, records, stretches, isReady) : h("div.empty", h("b", "Nothing happened in the last 24 hours."), waitsFor));
+    records.length ? rowsOf(name, records, stretches, isReady) : h("div.empty", h("b", "Nothing happened in the last 24 hours."), isReady ? null : waitsFor));
 }
 
 function drawing(stretches, failed, isReady, now) {
