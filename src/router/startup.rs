@@ -74,7 +74,7 @@ impl Router {
 
     async fn begun_within(&self, patience: Duration) {
         if timeout(patience, self.0.upstreams.begun()).await.is_err() {
-            tracing::debug!("a request goes on before the last known lists are read");
+            tracing::debug!("a request continues before the last known lists are read");
         }
     }
 }

@@ -40,7 +40,7 @@ fn define(settings: &Settings) -> Value {
     json!({
         "name": "read_cache",
         "title": "Read on in a long result",
-        "description": "Returns the next part of a result that ends with \"[cut here by mcpproxy: …]\". Copy \"key\" and \"offset\" from there; each part but the last gives the next offset. Do this only if you need the rest: a narrower call is often better.",
+        "description": "Returns the next part of a result that ends with \"[cut here by mcpproxy: …]\" or \"[cut by mcpproxy: …]\". Copy \"key\" and \"offset\" from there; each part but the last gives the next offset. Do this only if you need the rest: a narrower call is often better.",
         "inputSchema": {
             "type": "object",
             "properties": {
