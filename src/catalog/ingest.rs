@@ -120,8 +120,8 @@ impl Reading<'_> {
         let unlistable = tools.iter().filter(|tool| !tool.listable);
         self.problems.extend(unlistable.map(|tool| Problem {
             subject: format!("tool {:?}", tool.name),
-            why: "lists of all tools leave it out: some clients reject a whole list if an inputSchema in it has no \"type\": \
-                  \"object\"; searches find it, and calls work"
+            why: "lists of all tools leave it out: its inputSchema has no \"type\": \"object\", for which some clients reject the \
+                  whole list; searches find it, and calls work"
                 .to_owned(),
             is_left_out: false,
             kind: ThingKind::Tool,
