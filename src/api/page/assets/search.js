@@ -162,7 +162,7 @@ export function search(first, frame) {
 
   function nothing() {
     const held = out().filter((tool) => ["tool_held", "tool_changed", "server_quarantined"].includes(tool.code));
-    return [leftOut(), empty(`No tool matches “${asked.q}”.`, found.held ? "An agent would get no tools, because it cannot call any matching tool." : ["An agent would get no tools, and this advice:", h("p.said", sentence(found.notice ?? ""))],
+    return [leftOut(), empty(found.held ? `No match for “${asked.q}” can be called.` : `No tool matches “${asked.q}”.`, found.held ? "An agent would get no tools." : ["An agent would get no tools, and this advice:", h("p.said", sentence(found.notice ?? ""))],
       held.length ? go(`Review ${held.length === 1 ? held[0].name : count(held.length, "held tool")}`, held.length === 1 ? `/ui/review/${part(held[0].server)}` : "/ui/review") : null,
       ...needing(),
       fewer ? button(`Try “${fewer}”`, () => change({ q: fewer })) : null, go("All tools", "/ui/tools"))];
