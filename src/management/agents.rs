@@ -58,7 +58,8 @@ pub struct AgentChange {
     pub notice: Option<&'static str>,
 }
 
-const HELD: &str = "The server is quarantined until the user approves it. Tell the user; only they can approve.";
+const HELD: &str =
+    "The server is quarantined until the user approves it. Tell the user; only they can approve.";
 
 /// The keys of a server's row that agents get. The others are for people.
 const SHOWN: [&str; 8] = [

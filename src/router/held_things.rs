@@ -23,7 +23,8 @@ const SHOWN_MAX: usize = 100;
 /// The note on a server that mcpproxy has not contacted.
 const NOT_INSPECTED: &str = "An agent added or changed this server, and mcpproxy has not contacted it since: only its entry was checked, not its tools.";
 
-const NOT_LISTED: &str = "The server has not listed its tools with its current entry: only the entry was checked.";
+const NOT_LISTED: &str =
+    "The server has not listed its tools with its current entry: only the entry was checked.";
 
 /// The answer to `list`: everything held that this caller could have otherwise.
 pub(super) fn all_held(now: &Moment, caller: &Caller) -> Value {
