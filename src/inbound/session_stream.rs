@@ -120,9 +120,9 @@ fn lost(id: &Id) -> Bytes {
     error_frame(Some(id), &error.to_raw())
 }
 
-/// The stream is over for good, or was never this session's. Nothing else must be sent in its place.
+/// The stream is over for good, or was never this session's. Nothing else must be sent in its place. Its request may have been answered.
 fn unknown_event() -> Response {
-    let why = "no stream has this Last-Event-ID any more";
-    let error = RpcError::refused_request(why, "open a new one without it");
+    let text = "Invalid Request: no stream with this Last-Event-ID is kept. A call whose answer was lost may have run: check before you repeat it. To listen again, open a stream without Last-Event-ID.";
+    let error = RpcError::new(RpcError::INVALID_REQUEST, text);
     answer::rpc_error(StatusCode::BAD_REQUEST, None, &error)
 }

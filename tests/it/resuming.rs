@@ -103,6 +103,8 @@ async fn an_event_leads_to_its_own_stream_and_session_only() {
         assert_eq!(answer.status, 400, "{event}");
         let error = answer.whole().await.json();
         assert_eq!(error["error"]["code"], -32600);
+        let said = error["error"]["message"].to_string();
+        assert!(said.contains("may have run"), "{said}");
     }
     // Who takes a stream up ends the connection that had it.
     let _again = resumed(&client, id(&seen)).await;
