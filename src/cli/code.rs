@@ -11,7 +11,7 @@ use super::{
     input::{Input, JsonOption},
     mistake, output, progress,
 };
-use crate::daemon_client;
+use crate::{code_execution::ScriptCode, daemon_client};
 
 /// Run a JavaScript file that calls tools
 ///
@@ -78,6 +78,7 @@ struct ScriptError {
     line: Option<u32>,
     column: Option<u32>,
     hint: String,
+    limited_by: Option<String>,
 }
 
 impl CodeCommand {
@@ -165,29 +166,37 @@ fn print(ended: &Ended<'_>, out: Output) -> Done {
     }
 }
 
-/// The failure of a script. The hint of an error is worded for a model, so the common errors have a step for a terminal.
+/// The failure of a script. The hint of an error is worded for a model, so those that name an option have a step for a terminal.
 fn failure_of(error: &ScriptError, tool_calls: usize) -> CommandFailure {
-    const LONGER: &str = "do less in one script, or make calls together with call_tools; a larger --timeout gives calls more time";
     let message = &error.message;
     let place = error.line.zip(error.column);
     let place = place.map(|(line, column)| format!(" at line {line}, column {column}"));
     let place = place.unwrap_or_default();
-    let (what, step) = match &*error.code {
-        "TIMEOUT" if tool_calls == 0 => (format!("{message}{place}"), "do less in one script"),
-        "TIMEOUT" => (format!("{message}{place}"), LONGER),
-        "SYNTAX_ERROR" => (
-            format!("the script has a syntax error{place}: {message}"),
-            "correct the script",
-        ),
-        "RUNTIME_ERROR" => (
-            format!("the script failed{place}: {message}"),
-            "correct the script",
-        ),
-        // The hint says what became of its calls.
-        _ => {
-            let what = format!("the script failed{place}: {message}");
-            return CommandFailure::failed(what).next(&error.hint);
+    let code = ScriptCode::parse(&error.code);
+    let what = match code {
+        Some(ScriptCode::Timeout | ScriptCode::MaxToolCallsExceeded) => format!("{message}{place}"),
+        Some(ScriptCode::SyntaxError) => {
+            format!("the script has a syntax error{place}: {message}")
         }
+        _ => format!("the script failed{place}: {message}"),
+    };
+    let is_configured = error.limited_by.is_some();
+    let step = match code {
+        Some(ScriptCode::SyntaxError | ScriptCode::RuntimeError) => "correct the script",
+        Some(ScriptCode::Timeout) if tool_calls > 0 && is_configured => {
+            "do less in one script, or make calls together with call_tools; `mcpproxy config set code_execution_timeout_ms MS` gives calls more time"
+        }
+        Some(ScriptCode::Timeout) if tool_calls > 0 => {
+            "do less in one script, or make calls together with call_tools; a larger --timeout gives calls more time"
+        }
+        Some(ScriptCode::MaxToolCallsExceeded) if is_configured => {
+            "make fewer calls, or allow more: `mcpproxy config set code_execution_max_tool_calls N`"
+        }
+        Some(ScriptCode::MaxToolCallsExceeded) => {
+            "give a larger --max-tool-calls, or make fewer calls"
+        }
+        Some(code) => code.step(tool_calls, is_configured),
+        None => error.hint.as_str(),
     };
     let calls = match tool_calls {
         0 => "no tool was called",

@@ -42,26 +42,35 @@ spelt!(ScriptCode {
 });
 
 impl ScriptCode {
-    /// The next step, and what became of the calls of a script that made so many.
-    pub fn hint(self, calls: usize) -> String {
-        let step = match self {
+    /// The next step after so many calls. A limit that is configured cannot be raised by options.
+    pub fn step(self, calls: usize, is_configured: bool) -> &'static str {
+        match self {
             Self::SyntaxError => {
                 "Correct the script: use plain JavaScript, without types and modules."
             }
             Self::RuntimeError => "Correct the script. It can only compute and call tools.",
             Self::Timeout if calls == 0 => "Do less in one script.",
+            Self::Timeout if is_configured => {
+                "Do less in one script, or make calls together with call_tools."
+            }
             Self::Timeout => {
                 "Do less in one script, or make calls together with call_tools; a larger timeout_ms gives calls more time."
             }
-            Self::OutOfMemory => "Keep only what you need of each result.",
+            Self::OutOfMemory if calls > 0 => "Keep only what you need of each result.",
             Self::StackOverflow => "Use a loop instead of recursion.",
-            Self::MaxToolCallsExceeded => "Make fewer calls.",
+            Self::MaxToolCallsExceeded if is_configured => "Make fewer calls.",
+            Self::MaxToolCallsExceeded => "Raise max_tool_calls, or make fewer calls.",
             Self::OutputLimitExceeded => "Log and return only what you need.",
             Self::SerializationError => {
                 "Return plain data without deep nesting: objects, arrays, strings, numbers."
             }
-            Self::EngineFailed => "Keep less in memory at once.",
-        };
+            Self::OutOfMemory | Self::EngineFailed => "Keep less in memory at once.",
+        }
+    }
+
+    /// The next step, and what became of the calls.
+    pub fn hint(self, calls: usize, is_configured: bool) -> String {
+        let step = self.step(calls, is_configured);
         format!("{step} {}", calls_before(calls))
     }
 }
@@ -70,8 +79,8 @@ impl ScriptCode {
 fn calls_before(calls: usize) -> String {
     match calls {
         0 => "No call ran.".to_owned(),
-        1 => "Its call may have run.".to_owned(),
-        n => format!("Its {n} calls may have run."),
+        1 => "The script's call may have run.".to_owned(),
+        n => format!("The script's {n} calls may have run."),
     }
 }
 
@@ -126,9 +135,13 @@ mod tests {
 
     #[test]
     fn calls_are_named_where_there_were_some() {
-        let none = ScriptCode::Timeout.hint(0);
+        let none = ScriptCode::Timeout.hint(0, false);
         assert_eq!(none, "Do less in one script. No call ran.");
-        assert!(ScriptCode::Timeout.hint(2).contains("call_tools"));
+        let many = ScriptCode::MaxToolCallsExceeded;
+        let raise = "Raise max_tool_calls, or make fewer calls. The script's 2 calls may have run.";
+        assert_eq!(many.hint(2, false), raise);
+        let fewer = "Make fewer calls. The script's call may have run.";
+        assert_eq!(many.hint(1, true), fewer);
     }
 
     #[test]

@@ -51,6 +51,7 @@ async fn what_is_configured_is_the_most_that_can_be_asked_for() {
     let code = "for (;;) call_tool('up', 'echo')";
     let error = failure(&client, code, more).await;
     assert_eq!(error["code"], "MAX_TOOL_CALLS_EXCEEDED", "{error}");
+    assert_eq!(error["limited_by"], "configuration", "{error}");
     assert_eq!(upstream.received("tools/call").len(), 2);
 }
 

@@ -14,6 +14,8 @@ use crate::{
 /// A script that has ended.
 pub(super) struct EndedScript {
     pub(super) end: ScriptEnd,
+    /// Whether a limit of the configuration ended it.
+    pub(super) is_configured: bool,
     pub(super) logs: Vec<String>,
     pub(super) tool_calls: usize,
     pub(super) failed_calls: usize,
@@ -43,6 +45,8 @@ struct ShownFailure<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<u32>,
     hint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limited_by: Option<&'static str>,
 }
 
 impl EndedScript {
@@ -57,7 +61,8 @@ impl EndedScript {
                     stack: &failure.place.stack,
                     line: failure.place.position.map(|(line, _)| line),
                     column: failure.place.position.map(|(_, column)| column),
-                    hint: failure.code.hint(self.tool_calls),
+                    hint: failure.code.hint(self.tool_calls, self.is_configured),
+                    limited_by: self.is_configured.then_some("configuration"),
                 };
                 (None, Some(shown))
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::{
-    code_execution::limits,
+    code_execution::{ScriptCode, ScriptEnd, limits},
     config::CodeExecution,
     router::built_in::arguments::{check_keys, flag, number, passed_on, required},
     wire::Raw,
@@ -21,6 +21,8 @@ pub(super) struct ScriptRequest {
     /// Empty where all servers are allowed.
     pub(super) allowed_servers: Vec<String>,
     pub(super) allows_destructive: bool,
+    /// What is configured.
+    most: CodeExecution,
 }
 
 pub(super) const OPTIONS: [&str; 4] = [
@@ -61,7 +63,24 @@ impl ScriptRequest {
             max_tool_calls: calls.min(),
             allowed_servers: read_servers(&options)?,
             allows_destructive: flag(&options, "allow_destructive")?,
+            most,
         })
+    }
+
+    /// Whether the script ended by a limit that no option could raise.
+    pub(super) fn is_configured(&self, end: &ScriptEnd) -> bool {
+        let ScriptEnd::Failed(failure) = end else {
+            return false;
+        };
+        match failure.code {
+            ScriptCode::Timeout => {
+                usize::try_from(self.wall.as_millis()) == Ok(self.most.timeout_ms)
+            }
+            ScriptCode::MaxToolCallsExceeded => {
+                self.max_tool_calls == Some(self.most.max_tool_calls)
+            }
+            _ => false,
+        }
     }
 
     pub(super) fn allows(&self, server: &str) -> bool {

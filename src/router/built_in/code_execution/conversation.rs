@@ -49,8 +49,10 @@ impl<'a> Conversation<'a> {
             let waiting_for = waiting_for.map(|(call, at)| (&**call, at));
             ScriptEnd::Failed(script.timed_out(waiting_for))
         });
+        let end = checked(end);
         EndedScript {
-            end: checked(end),
+            is_configured: self.request.is_configured(&end),
+            end,
             logs: self.logs,
             tool_calls: self.tool_calls,
             failed_calls: self.failed_calls,
@@ -97,10 +99,7 @@ impl<'a> Conversation<'a> {
         }
         let most = self.request.max_tool_calls;
         if let Some(most) = most.filter(|most| self.tool_calls + count > *most) {
-            let why = format!(
-                "the script made {} of {most} allowed calls and wanted {count} more",
-                self.tool_calls
-            );
+            let why = format!("the script wanted more calls than the {most} allowed");
             let failure = ScriptFailure::new(ScriptCode::MaxToolCallsExceeded, why);
             return Err(failure.at(batch.at.clone()));
         }

@@ -92,6 +92,7 @@ fn define(settings: &Settings) -> Value {
                         "line": { "type": "integer" },
                         "column": { "type": "integer" },
                         "hint": { "type": "string" },
+                        "limited_by": { "type": "string", "description": "\"configuration\" if no option can raise the limit" },
                     },
                     "required": ["code", "message", "stack", "hint"],
                 },
