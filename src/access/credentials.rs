@@ -11,20 +11,27 @@ const MOST_ROLES: usize = 256;
 
 /// A header with a credential that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the header {header} {problem}")]
+#[error("{part}the header {header} {problem}")]
 pub struct BadHeader {
     /// The header.
     pub header: HeaderName,
+    /// The part that is wrong, in words that the header follows; empty if it is all of it.
+    part: &'static str,
     /// What is wrong with it, without its value.
-    pub problem: &'static str,
+    problem: &'static str,
+    /// What a proxy must send in it.
+    pub wanted: &'static str,
 }
 
 impl BadHeader {
-    /// An `Authorization` of another scheme, which identifies nobody here.
-    pub(super) const NO_BEARER: Self = Self {
-        header: header::AUTHORIZATION,
-        problem: "is not `Bearer TOKEN`",
-    };
+    fn of(header: &HeaderName, problem: &'static str, wanted: &'static str) -> Self {
+        Self {
+            header: header.clone(),
+            part: "",
+            problem,
+            wanted,
+        }
+    }
 }
 
 /// A user whom a proxy names.
@@ -41,10 +48,7 @@ pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, BadHeader> {
     let Some(value) = only(headers, &header::AUTHORIZATION)? else {
         return Ok(None);
     };
-    let bad = |problem| BadHeader {
-        header: header::AUTHORIZATION,
-        problem,
-    };
+    let bad = |problem| BadHeader::of(&header::AUTHORIZATION, problem, "a token");
     let value = value.trim_matches(' ');
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
@@ -74,23 +78,13 @@ pub fn forwarded_user(
     let Some(subject) = only(headers, &names.header)? else {
         return Ok(None);
     };
-    check_subject(subject).map_err(|problem| BadHeader {
-        header: names.header.clone(),
-        problem,
-    })?;
+    check_subject(subject)
+        .map_err(|problem| BadHeader::of(&names.header, problem, "a valid name"))?;
     let groups = names.groups_header.as_ref();
-    let roles = match groups {
-        Some(name) => {
-            roles(only(headers, name)?.unwrap_or_default()).map_err(|problem| BadHeader {
-                header: name.clone(),
-                problem,
-            })?
-        }
-        None => Vec::new(),
-    };
+    let roles = groups.map(|name| roles(headers, name)).transpose()?;
     Ok(Some(ForwardedUser {
         subject: subject.to_owned(),
-        roles,
+        roles: roles.unwrap_or_default(),
     }))
 }
 
@@ -103,15 +97,20 @@ pub(super) fn is_trusted(names: &Forwarded, peer: IpAddr) -> bool {
         .any(|network| network.contains(&peer))
 }
 
-fn roles(written: &str) -> Result<Vec<String>, &'static str> {
-    let roles = written
+fn roles(headers: &HeaderMap, header: &HeaderName) -> Result<Vec<String>, BadHeader> {
+    let roles = only(headers, header)?
+        .unwrap_or_default()
         .split(',')
         .map(|role| role.trim_matches([' ', '\t']));
     let mut read = Vec::new();
     for role in roles.filter(|role| !role.is_empty()) {
-        check_name(role)?;
+        check_name(role).map_err(|problem| BadHeader {
+            part: "a group in ",
+            ..BadHeader::of(header, problem, "a valid name for each group")
+        })?;
         if read.len() == MOST_ROLES {
-            return Err("names more than 256 groups");
+            let (problem, wanted) = ("names more than 256 groups", "at most 256 groups");
+            return Err(BadHeader::of(header, problem, wanted));
         }
         read.push(role.to_owned());
     }
@@ -124,15 +123,12 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
     let Some(value) = values.next() else {
         return Ok(None);
     };
-    let bad = |problem| BadHeader {
-        header: name.clone(),
-        problem,
-    };
     if values.next().is_some() {
-        return Err(bad("appears twice"));
+        return Err(BadHeader::of(name, "appears twice", "one value"));
     }
     let text = str::from_utf8(value.as_bytes());
-    text.map(Some).map_err(|_| bad("is not text"))
+    text.map(Some)
+        .map_err(|_| BadHeader::of(name, "is not text", "UTF-8"))
 }
 
 #[cfg(test)]
@@ -231,6 +227,21 @@ mod tests {
         );
         check(&[(user, b"ada"), ("x-groups", b"a\tb")], Err(()));
         check(&[(user, &[b'a'; 257])], Err(()));
+        for (groups, why) in [
+            (
+                "a".repeat(257),
+                "a group in the header x-groups is longer than 256 characters",
+            ),
+            (
+                "a,".repeat(257),
+                "the header x-groups names more than 256 groups",
+            ),
+        ] {
+            let mut headers = headers(&[(user, b"ada")]);
+            headers.insert("x-groups", groups.parse().expect("a header value"));
+            let bad = forwarded_user(&headers, &names).expect_err(why);
+            assert_eq!(bad.to_string(), why);
+        }
     }
 
     #[test]

@@ -96,6 +96,9 @@ pub enum Refused {
     /// Its token is unknown.
     #[error("the token is unknown")]
     UnknownToken,
+    /// It needs no token, and identifies itself in another way, which means nothing here.
+    #[error("the header authorization is not `Bearer TOKEN`")]
+    NoBearer,
     /// A header with a credential cannot be read.
     #[error("{0}")]
     BadHeader(#[from] BadHeader),
@@ -186,7 +189,7 @@ impl Access {
         peer: Peer,
     ) -> Result<Caller, Refused> {
         if headers.contains_key(header::AUTHORIZATION) {
-            return Err(BadHeader::NO_BEARER.into());
+            return Err(Refused::NoBearer);
         }
         Ok(match (peer, settings.rate_limit) {
             (Peer::LocalSocket, _) => self.0.local.clone(),

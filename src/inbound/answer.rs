@@ -145,9 +145,12 @@ fn failed(failure: &Failure) -> Response {
 pub fn unauthorized(why: &Refused) -> Response {
     let hint = match why {
         Refused::BadHeader(bad) if bad.header != header::AUTHORIZATION => format!(
-            "Let the reverse proxy send a valid name in {}.",
-            bad.header
+            "Let the reverse proxy send {} in {}.",
+            bad.wanted, bad.header
         ),
+        Refused::NoBearer => {
+            "Send no header Authorization, or a valid token in it: Bearer TOKEN.".to_owned()
+        }
         Refused::NoUser(_) => {
             "Let the reverse proxy send it, or send a token from the user.".to_owned()
         }
@@ -162,7 +165,9 @@ pub fn unauthorized(why: &Refused) -> Response {
         Refused::UnknownToken | Refused::ExpiredToken => {
             r#"Bearer realm="mcpproxy", error="invalid_token""#
         }
-        Refused::BadHeader(_) => r#"Bearer realm="mcpproxy", error="invalid_request""#,
+        Refused::NoBearer | Refused::BadHeader(_) => {
+            r#"Bearer realm="mcpproxy", error="invalid_request""#
+        }
     };
     ([(header::WWW_AUTHENTICATE, challenge)], response).into_response()
 }
