@@ -13,7 +13,7 @@ mod secrets;
 mod servers;
 mod trial;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -118,8 +118,10 @@ pub async fn examine(
         files.config_file(),
         configuration::has_secrets(files.config_file(), &known),
     ));
-    findings.extend(secrets::check(files));
-    findings.extend(files::data_folder(data_dir));
+    // A data folder that is none is a finding of the configuration.
+    let is_folder = |folder: &Path| !folder.exists() || folder.is_dir();
+    findings.extend(secrets::check(files).filter(|_| is_folder(files.data_dir())));
+    findings.extend(files::data_folder(data_dir).filter(|_| is_folder(data_dir)));
     findings.extend(status.and_then(files::activity_log));
 
     let login_path = LoginPath::default();

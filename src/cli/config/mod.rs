@@ -48,7 +48,11 @@ impl ConfigCommand {
         let files = location.files()?;
         match self {
             Self::Path => print_path(&files, out),
-            Self::Edit => edit::edit(&files, out).await,
+            Self::Edit => {
+                edit::edit(&files).await?;
+                // The file may name another data folder now.
+                ConfigCheck::default().run(&location.files()?, out).await
+            }
             Self::Check(check) => check.run(&files, out).await,
             Self::Schema => output::print_line(config::schema().trim_end()),
             Self::Get(get) => get.run(&files, out).await,
