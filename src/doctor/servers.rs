@@ -33,17 +33,19 @@ pub(super) fn search_path(base: &BaseEnvironment, is_known: bool) -> DoctorFindi
         DoctorFinding::ok(check, what)
     } else {
         let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
-        let (what, fix) = match shell {
-            Some(shell) => (
-                format!("the login shell {} printed no PATH", shell.display()),
-                "correct the shell's startup files, or set `environment.set.PATH`",
-            ),
-            None => (
-                "$SHELL is not set, so no login shell was asked for PATH".to_owned(),
-                "set SHELL, or `environment.set.PATH`",
-            ),
+        let why = match shell.as_deref().map(Path::new) {
+            Some(shell) if !shell.exists() => {
+                format!("$SHELL is {}, which does not exist", shell.display())
+            }
+            Some(shell) => format!("the login shell {} printed no PATH", shell.display()),
+            None => "$SHELL is not set".to_owned(),
         };
-        DoctorFinding::warn(check, what, fix)
+        let what = format!("{why}, so servers' programs are looked up only in mcpproxy's own PATH");
+        DoctorFinding::warn(
+            check,
+            what,
+            "`mcpproxy config set environment.set.PATH \"$PATH\"`",
+        )
     };
     finding.at(base.path().to_string_lossy())
 }
