@@ -247,13 +247,7 @@ async fn read_whole(body: &mut Whole) -> Result<Bytes, LinkError> {
     };
     match text.trim_ascii_start().first() {
         Some(b'{' | b'[') => Ok(text),
-        Some(_) => {
-            let why = match body.kind() {
-                "application/json" => "the body is not JSON".to_owned(),
-                kind => format!("it is {kind}, not MCP"),
-            };
-            Err(LinkError::Broken(why))
-        }
+        Some(_) => Err(LinkError::Broken(body.no_message())),
         None => Err(LinkError::Broken("the body is empty".to_owned())),
     }
 }

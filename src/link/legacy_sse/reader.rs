@@ -10,7 +10,7 @@ use super::{LegacySseShared, address};
 use crate::{
     link::{
         LinkError, News, TOO_LARGE,
-        remote::{End, Event, Events, HttpClient, Posted, is_event_stream},
+        remote::{End, Event, Events, HttpClient, Posted, is_event_stream, wrong_type},
         sorter::Sorter,
     },
     wire::IdFinder,
@@ -35,10 +35,7 @@ pub(super) async fn open(client: &HttpClient, uri: &Uri) -> Result<(Events, Uri)
             }
             Posted::Accepted(response) => {
                 let kind = response.headers().get(header::CONTENT_TYPE);
-                let kind = kind.map_or("a body without a type".into(), |kind| {
-                    client.excerpt(kind.as_bytes())
-                });
-                let why = format!("it is {kind} instead of an event stream");
+                let why = wrong_type(kind, "an event stream", "text/event-stream");
                 return Err(LinkError::Broken(why));
             }
             Posted::Refused(refusal) => return Err(refusal.into_error()),

@@ -22,7 +22,7 @@ pub(crate) use self::{
     client::{HttpClient, request},
     connection::ServerBody,
     refusal::{HttpRefusal, Posted, answers},
-    reply::{End, Events, Reply, Whole, is_event_stream, linger},
+    reply::{End, Events, Reply, Whole, is_event_stream, linger, wrong_type},
     sse::Event,
 };
 pub use self::{

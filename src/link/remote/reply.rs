@@ -67,13 +67,13 @@ impl Whole {
         }
     }
 
-    /// What the server says the body is.
-    pub(crate) fn kind(&self) -> &str {
-        match self.kind.as_ref().map(|kind| kind.to_str()) {
-            Some(Ok(kind)) => media_type(kind).unwrap_or("a body of an invalid type"),
-            Some(Err(_)) => "a body of an invalid type",
-            None => "a body without a type",
+    /// Why a body that does not begin as JSON is no message.
+    pub(crate) fn no_message(&self) -> String {
+        let kind = self.kind.as_ref();
+        if kind.and_then(type_of) == Some("application/json") {
+            return "the body is not JSON".to_owned();
         }
+        wrong_type(kind, "MCP", "application/json or text/event-stream")
     }
 
     /// Reads to the end.
@@ -271,8 +271,21 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
         .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
 }
 
+/// What is wrong with a body of this `Content-Type`, where something else was wanted, of one of these types.
+pub(crate) fn wrong_type(kind: Option<&HeaderValue>, wanted: &str, types: &str) -> String {
+    let Some(kind) = kind else {
+        return format!("it has no Content-Type, which must be {types}");
+    };
+    let kind = type_of(kind).unwrap_or("a body of an invalid type");
+    format!("it is {kind}, not {wanted}")
+}
+
+fn type_of(kind: &HeaderValue) -> Option<&str> {
+    media_type(kind.to_str().ok()?)
+}
+
 /// The media type of a `Content-Type` without its parameters, where it is one that says something: clients read it.
-pub(crate) fn media_type(kind: &str) -> Option<&str> {
+fn media_type(kind: &str) -> Option<&str> {
     /// Characters of a type that is named.
     const LONGEST: usize = 40;
     /// Limit: digits of one. What has more may be a token.

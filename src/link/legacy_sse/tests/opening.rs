@@ -38,7 +38,8 @@ async fn what_is_no_stream_is_told() {
     )
     .await;
     check(|| json(200, "{}"), &["application/json", "event stream"]).await;
-    check(|| empty(200), &["event stream"]).await;
+    let untyped = "no Content-Type, which must be text/event-stream";
+    check(|| empty(200), &[untyped]).await;
     check(
         || events([": hello\n\n".to_owned()]),
         &["ended before it named an address"],
