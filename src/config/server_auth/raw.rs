@@ -136,6 +136,7 @@ impl TryFrom<RawAuth> for ServerAuth {
     type Error = String;
 
     fn try_from(raw: RawAuth) -> Result<Self, String> {
+        let is_list = raw.providers.is_some();
         let providers = match (raw.provider, raw.providers) {
             (Some(_), Some(_)) => {
                 return Err("has both `providers` and `provider`: give only one of them".to_owned());
@@ -151,8 +152,16 @@ impl TryFrom<RawAuth> for ServerAuth {
         ];
         for (key, provider, is_there) in sections {
             if is_there && !has(provider) {
+                let other = sections.iter().find(|(_, other, _)| has(*other));
+                let remedy = match other {
+                    _ if is_list => format!("add `\"{key}\"` to `providers`"),
+                    Some((other, ..)) => format!(
+                        "write `\"providers\": [\"{other}\", \"{key}\"]` instead of `provider`"
+                    ),
+                    None => format!("add `\"provider\": \"{key}\"`"),
+                };
                 return Err(format!(
-                    "has `{key}`, which has no effect: add `\"provider\": \"{key}\"`, or remove it"
+                    "has `{key}`, which has no effect: {remedy}, or remove `{key}`"
                 ));
             }
         }

@@ -142,10 +142,17 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
             r#"{"provider": "bearer", "bearer": {"tokens": {"${TOKEN}": "a", "s3cret-value": "b"}}}"#,
             "has the same token twice, for a and b",
         ),
-        (&format!("{{{tokens}}}"), "has no effect"),
+        (
+            &format!("{{{tokens}}}"),
+            r#"has no effect: add `"provider": "bearer"`, or"#,
+        ),
         (
             &format!(r#"{{"provider": "forwarded", {tokens}}}"#),
-            "has no effect",
+            r#"write `"providers": ["forwarded", "bearer"]` instead"#,
+        ),
+        (
+            &format!(r#"{{"providers": ["forwarded"], {tokens}}}"#),
+            r#"add `"bearer"` to `providers`"#,
         ),
         (
             &format!(r#"{{"provider": "bearer", "providers": ["bearer"], {tokens}}}"#),
