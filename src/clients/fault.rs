@@ -22,6 +22,8 @@ pub struct FileFault {
     pub problem: String,
     /// The step, if it is another than to correct the text.
     pub(super) own_step: Option<&'static str>,
+    /// Whether the mistake may also be above the line.
+    is_or_above: bool,
     /// The error by which nothing of it could be read.
     unread: Option<io::ErrorKind>,
 }
@@ -60,10 +62,20 @@ impl FileFault {
         }
     }
 
+    pub(super) fn at_or_above(line: usize, problem: &str) -> Self {
+        Self {
+            is_or_above: true,
+            ..Self::at(line, problem)
+        }
+    }
+
     /// What to do about it in this file.
     pub fn step(&self, path: &Path) -> String {
         let file = path.display();
         match (self.line, self.unread) {
+            (Some(line), _) if self.is_or_above => {
+                format!("correct {file} in line {line} or above, then try again")
+            }
             (Some(line), _) => format!("correct line {line} of {file}, then try again"),
             (None, None) => format!("correct {file}, then try again"),
             (None, Some(kind @ io::ErrorKind::PermissionDenied)) => {
@@ -79,12 +91,12 @@ impl FileFault {
             (None, Some(_)) => format!("move {file} away, then try again"),
         }
     }
+}
 
-    /// One at this byte of the text.
-    pub(super) fn at_byte(text: &str, byte: usize, problem: impl Into<String>) -> Self {
-        let before = text.as_bytes().get(..byte).unwrap_or_default();
-        Self::at(1 + memchr::memchr_iter(b'\n', before).count(), problem)
-    }
+/// The line of this byte, counted from 1.
+pub(super) fn line_of(text: &str, byte: usize) -> usize {
+    let before = text.as_bytes().get(..byte).unwrap_or_default();
+    1 + memchr::memchr_iter(b'\n', before).count()
 }
 
 impl fmt::Display for FileFault {

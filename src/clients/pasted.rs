@@ -484,7 +484,7 @@ mod tests {
             None,
         );
         let why = twice.expect_err("a key that is there twice").to_string();
-        assert!(why.contains("not valid TOML"), "{why}");
+        assert!(why.contains("TOML: duplicate key"), "{why}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
-use super::fault::FileFault;
+use super::fault::{FileFault, line_of};
 
 /// The text as a value.
 pub(super) fn read(text: &str) -> Result<Value, FileFault> {
@@ -14,7 +14,8 @@ pub(super) fn read(text: &str) -> Result<Value, FileFault> {
 fn document(text: &str) -> Result<DocumentMut, FileFault> {
     text.parse::<DocumentMut>().map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        FileFault::at_byte(text, at, "not valid TOML from here on")
+        let problem = format!("not valid TOML: {}", error.message());
+        FileFault::at(line_of(text, at), problem)
     })
 }
 

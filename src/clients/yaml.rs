@@ -6,10 +6,10 @@ use std::{collections::BTreeMap, str::FromStr};
 use serde_json::{Map, Number, Value};
 use yaml_edit::{
     AnchorRegistry, Document, Scalar, ScalarType, ScalarValue, YamlError, YamlNode, YamlValue,
-    validator::{Severity, Validator},
+    validator::{Rule, Severity, Validator},
 };
 
-use super::fault::FileFault;
+use super::fault::{FileFault, line_of};
 
 /// Limit: values in one file, those that anchors repeat counted each time.
 const MOST_VALUES: usize = 200_000;
@@ -60,28 +60,36 @@ pub(super) fn take_out(text: &str, list: &str, name: &str) -> Result<String, Fil
     Ok(document.to_string())
 }
 
-/// The parser has no kinds of mistakes, and its texts are for its authors.
-const NOT_YAML: &str = "it is not YAML from here on";
+/// Most mistakes have no kinds, and their texts are for the parser's authors. It notices some of them lines later.
+const UNREADABLE: &str = "the YAML cannot be read: the mistake is in this line or above it";
 
 /// The text as a document that keeps its comments. The parser forgives what the client may not, so it is held against the rules, too.
 fn document(text: &str) -> Result<Document, FileFault> {
     let document = Document::from_str(text).map_err(|error| match error {
-        YamlError::Parse { line, .. } => match line {
+        YamlError::Parse {
+            line: Some(line), ..
+        } => {
             // What ends too early has its mistake behind the last line.
-            Some(line) => FileFault::at(line.min(text.lines().count()), NOT_YAML),
-            None => FileFault::new(NOT_YAML),
-        },
+            FileFault::at_or_above(line.min(text.lines().count()), UNREADABLE)
+        }
         YamlError::InvalidOperation { .. } => {
             FileFault::new("it has several documents, or directives")
         }
-        _ => FileFault::new("it is not YAML"),
+        _ => FileFault::new("the YAML cannot be read"),
     })?;
     let mut violations = Validator::new().validate(&document).into_iter();
     match violations.find(|violation| violation.severity == Severity::Error) {
         None => Ok(document),
         Some(violation) => {
-            let at = violation.text_range.map_or(0, |range| range.start as usize);
-            Err(FileFault::at_byte(text, at, NOT_YAML))
+            let range = violation.text_range;
+            let range = range.map_or(0..0, |range| range.start as usize..range.end as usize);
+            let line = line_of(text, range.start);
+            Err(match (violation.rule, text.get(range)) {
+                (Rule::DuplicateKeys, Some(key)) => {
+                    FileFault::at(line, format!("the key `{}` appears twice", key.trim()))
+                }
+                _ => FileFault::at_or_above(line, UNREADABLE),
+            })
         }
     }
 }
@@ -220,10 +228,10 @@ mod tests {
         for (text, why) in [
             (&*grows, "too many values"),
             (&deep.concat(), "deep"),
-            (&"[".repeat(10_000), "not YAML"),
+            (&"[".repeat(10_000), "the YAML cannot be read"),
             ("a: &a [*a]\n", "deep"),
             ("a: *b\n", "line 1: "),
-            ("a: 1\na: 2\n", "line 2: "),
+            ("a: 1\na: 2\n", "line 2: the key `a` appears twice"),
             ("? [a, b]\n: 1\n", "a list or a map"),
             ("a:\n\tb: 1\n", "line 2: "),
             ("a:\n  b: x\n c: y\n", "line 3: "),
