@@ -91,6 +91,6 @@ fn open_routes(core: &Core, api: &Api) -> HttpRouter {
 async fn see_off(inbound: Inbound, closing: CancellationToken) {
     closing.cancelled().await;
     if timeout(DRAIN, inbound.all_left()).await.is_err() {
-        tracing::warn!("clients and streams cut off at shutdown");
+        tracing::warn!("clients and streams cut off at shutdown: they took longer than 10 s");
     }
 }

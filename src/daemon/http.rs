@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     access::Peer,
-    config::Listen,
+    config::{Listen, duration},
     runtime::{accepting::patiently, memory_budget::MemoryBudget, self_wakes::with_quiet},
     storage,
     telemetry::log_throttle::LogThrottle,
@@ -49,8 +49,7 @@ const TURNED_AWAY: usize = 16;
 const TURNING_AWAY: Duration = Duration::from_secs(1);
 
 /// That answer.
-const NO_ROOM: &str =
-    r#"{"error":"all connections are busy","code":"overloaded","hint":"Retry in 1 s."}"#;
+const NO_ROOM: &str = r#"{"error":"nothing ran: all connections are busy","code":"overloaded","hint":"Retry in 1 s."}"#;
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -145,7 +144,8 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
     drop(listener);
     tasks.close();
     if timeout(drained, tasks.wait()).await.is_err() {
-        tracing::warn!("requests cut off at shutdown");
+        let time = duration::in_words(drained);
+        tracing::warn!("requests cut off at shutdown: they took longer than {time}");
     }
 }
 

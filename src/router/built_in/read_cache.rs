@@ -116,6 +116,6 @@ fn past_the_end(call: &Call<'_>, offset: usize, chars: usize) -> RequestError {
 }
 
 fn overloaded() -> Failure {
-    let error = "too many results are being read";
+    let error = "nothing was read: too many results are being read";
     Failure::new(ErrorCode::Overloaded, error, "Try again in a moment.")
 }

@@ -165,7 +165,7 @@ fn not_started(error: NotStarted) -> Failure {
             let step = NextStep::act("`mcpproxy logs` says why");
             Failure::for_agents(
                 ErrorCode::Internal,
-                "the script could not be started",
+                "the script's process could not be started",
                 "Call tools without a script; tell the user.",
                 step.or_request("The daemon's log says why."),
             )
