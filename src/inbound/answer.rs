@@ -122,20 +122,13 @@ pub(super) async fn unknown_path(uri: Uri) -> Response {
     failed(&Failure::new(ErrorCode::UnknownPath, error, hint))
 }
 
-pub(super) fn unknown_server(name: &str) -> Response {
-    failed(&unknown(ErrorCode::UnknownServer, "server", name).of_server(name))
-}
-
 pub(super) fn unknown_profile(name: &str) -> Response {
-    failed(&unknown(ErrorCode::UnknownProfile, "profile", name))
+    let error = format!("no profile {name:?} is configured");
+    let hint = "Use /mcp, or an address that ends in the name of a configured profile.";
+    failed(&Failure::new(ErrorCode::UnknownProfile, error, hint))
 }
 
-fn unknown(code: ErrorCode, what: &str, name: &str) -> Failure {
-    let hint = format!("Use /mcp, or an address that ends in the name of a configured {what}.");
-    Failure::new(code, format!("no {what} {name:?} is configured"), hint)
-}
-
-fn failed(failure: &Failure) -> Response {
+pub(super) fn failed(failure: &Failure) -> Response {
     let status = StatusCode::from_u16(failure.code.http_status());
     let body = shown_failure(failure).bytes().clone();
     json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body)

@@ -160,7 +160,7 @@ impl Inbound {
                 Ok(server) if router.knows_server(&caller, server.as_str()) => {
                     (caller, View::Server(server))
                 }
-                _ => return answer::unknown_server(&name),
+                _ => return answer::failed(&router.unknown_server(&caller, &name).for_model()),
             },
         };
         self.handle(caller, view, kind, request).await

@@ -233,6 +233,11 @@ impl Router {
         is_there && now.rules().reaches(caller, name, &lists)
     }
 
+    /// The refusal of a server that is not known so.
+    pub fn unknown_server(&self, caller: &Caller, name: &str) -> Failure {
+        self.0.gate.now().rules().unknown_server(caller, name)
+    }
+
     /// Whether a profile of this name is in the configuration.
     pub fn knows_profile(&self, name: &str) -> bool {
         self.0.settings.borrow().profiles.contains_key(name)

@@ -182,12 +182,17 @@ impl DaemonSocket {
             return self.not_running();
         }
         let refusal = daemon_client::refusal(status, &body);
-        let (why, code) = match (status, refusal.code) {
-            (StatusCode::NOT_FOUND, code @ (None | Some(ErrorCode::UnknownPath))) => (
-                format!("there is no endpoint {}", self.endpoint),
-                code.or(Some(ErrorCode::InvalidArguments)),
-            ),
-            (_, code) => (refusal.to_string(), code),
+        let is_elsewhere = match refusal.code {
+            Some(code) => matches!(code, ErrorCode::UnknownPath | ErrorCode::MethodNotAllowed),
+            None => {
+                status.is_success() || status.is_redirection() || status == StatusCode::NOT_FOUND
+            }
+        };
+        let (why, code) = if is_elsewhere {
+            let why = format!("there is no endpoint {}", self.endpoint);
+            (why, Some(ErrorCode::UnknownPath))
+        } else {
+            (refusal.to_string(), refusal.code)
         };
         let hint = refusal.hint;
         DaemonSocketError::Refused { why, code, hint }

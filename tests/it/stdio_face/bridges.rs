@@ -124,6 +124,7 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
     client.call("echo", "{}").await.result();
     for (endpoint, code, named) in [
         ("/mcp/nothing", "unknown_path", "/mcp/nothing"),
+        ("/api/v1/servers", "unknown_path", "/api/v1/servers"),
         ("/mcp/server/nobody", "unknown_server", "\"nobody\""),
     ] {
         let mut lost = PipeClient::start(&home, &["stdio", "--endpoint", endpoint]);
