@@ -28,6 +28,7 @@ use crate::{
     config::{self, IssuedTokens, OurAddress, Settings},
     management::{ConfigReport, Files, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
+    text::count,
 };
 
 /// Whether servers may be started where no daemon can be asked.
@@ -173,10 +174,7 @@ pub async fn examine(
 }
 
 fn index(tools: usize, settings: &Settings, daemon_runs: bool) -> DoctorFinding {
-    let what = match tools {
-        1 => "1 tool is indexed".to_owned(),
-        tools => format!("{tools} tools are indexed"),
-    };
+    let what = format!("{} indexed", count(tools, "tool"));
     if tools == 0 && servers::usable(settings).next().is_some() {
         let fix = if daemon_runs {
             "`mcpproxy upstream restart NAME` connects a server and lists its tools"
