@@ -209,7 +209,7 @@ impl<'a> ForwardedCall<'a> {
                 CallAction::Park => return (*self).park(),
                 CallAction::Finish(outcome) => return self.finish(outcome),
                 CallAction::Fail(why) => {
-                    return Err(questions::unanswered(self.server(), why).into());
+                    return Err(questions::unfinished(self.of.admitted, why).into());
                 }
             }
             let course = &self.of.context.course;
@@ -311,7 +311,7 @@ impl<'a> ForwardedCall<'a> {
 
     fn ask_round(&mut self, round: RoundQuestions) {
         let (context, endpoint) = (self.of.context, self.of.request.endpoint);
-        let asking = questions::ask_round(context, endpoint, self.server().clone(), round);
+        let asking = questions::ask_round(context, endpoint, self.of.admitted, round);
         self.wait = ClientWait::Round(asking.boxed());
     }
 

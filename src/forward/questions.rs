@@ -11,6 +11,7 @@ use super::{
 use crate::{
     call_context::{CallContext, NotAnswered},
     failure::{ErrorCode, Failure, HintText, NextStep, Result},
+    gate::Admitted,
     text::names::ServerName,
     wire::{
         Id, Outcome, Raw, Request, RpcError, bridge, capabilities::capability_for,
@@ -107,16 +108,16 @@ const LATE: &str = "the client did not answer in time";
 pub(super) async fn ask_round(
     context: &CallContext,
     endpoint: EndpointKind,
-    server: ServerName,
+    admitted: &Admitted,
     round: RoundQuestions,
 ) -> Result<RoundReplies> {
     let asking = round
         .requests
         .iter()
-        .map(|request| ask_of_round(context, endpoint, &server, request));
+        .map(|request| ask_of_round(context, endpoint, admitted, request));
     let responses = tokio::time::timeout(LIVE_ANSWER, future::try_join_all(asking))
         .await
-        .map_err(|_| unanswered(&server, LATE))??;
+        .map_err(|_| unanswered(admitted, LATE))??;
     let keys = round.requests.into_iter().map(|request| request.key);
     Ok(RoundReplies {
         responses: keys.zip(responses).collect(),
@@ -128,32 +129,46 @@ pub(super) async fn ask_round(
 async fn ask_of_round(
     context: &CallContext,
     endpoint: EndpointKind,
-    server: &ServerName,
+    admitted: &Admitted,
     request: &InputRequest,
 ) -> Result<Raw> {
     let params = request.params_for(context.revision);
+    let server = admitted.server();
     let params = label::question(endpoint, server, &request.method, params.as_ref());
     let outcome = context.ask(&request.method, params.as_ref()).await;
-    let outcome = outcome.map_err(|why| {
-        let failure = unanswered(server, &why.to_string());
-        if why != NotAnswered::Script {
-            return failure;
-        }
-        let hint = HintText::new("Call the tool itself, not from a script.");
-        Failure { hint, ..failure }
+    let outcome = outcome.map_err(|why| match why {
+        NotAnswered::Script => Failure {
+            hint: HintText::new("Call the tool itself, not from a script."),
+            ..unanswered(admitted, &why.to_string())
+        },
+        // An operator's request is no client's.
+        _ if context.endpoint.is_none() => unanswered(admitted, "only a client can answer it"),
+        _ => unanswered(admitted, &why.to_string()),
     })?;
     request.response(outcome).map_err(|error| {
         let message = error.get("message").and_then(|message| message.string());
         let why = format!("the client refused: {}", message.unwrap_or_default());
-        unanswered(server, &why)
+        unanswered(admitted, &why)
     })
 }
 
 /// The failure of a call whose server got no answer to its question.
-pub(super) fn unanswered(server: &ServerName, why: &str) -> Failure {
-    let error = format!("the server {server:?} asked a question that went unanswered: {why}");
+fn unanswered(admitted: &Admitted, why: &str) -> Failure {
+    unfinished(admitted, &format!("the server asked a question, but {why}"))
+}
+
+/// The failure of a call that ends with questions of its server.
+pub(super) fn unfinished(admitted: &Admitted, why: &str) -> Failure {
+    let server = admitted.server();
+    let named = match admitted.tool() {
+        Some(tool) => format!("{server}:{tool}"),
+        None => format!("{} of {server}", admitted.method()),
+    };
+    let error = format!("{named} did not finish: {why}");
     let hint = "It may have run in part. Check before you repeat it, or tell the user.";
-    let step = "it may have run in part: check, then use a client that can answer questions, or a call that needs none";
+    let step = format!(
+        "check what {named} has done, then call it from a client that can answer questions"
+    );
     let failure = Failure::agents_only(ErrorCode::QuestionUnanswered, error, hint);
     failure.with_step(NextStep::act(step)).of_server(server)
 }

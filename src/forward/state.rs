@@ -169,10 +169,10 @@ impl CallState {
             (_, CallEvent::Resumed { .. }) if has_round => (Parked, CallAction::Park),
             (_, CallEvent::Resumed { .. }) => (Running, CallAction::RefuseMissing),
             (_, CallEvent::InputRequired(_)) if !has_round => {
-                return CallAction::Fail("it keeps asking questions");
+                return CallAction::Fail("the server keeps asking questions");
             }
             (_, CallEvent::InputRequired(questions)) if questions.requests.len() > MAX_REQUESTS => {
-                return CallAction::Fail("it asks too many questions at once");
+                return CallAction::Fail("the server asks too many questions at once");
             }
             (_, CallEvent::InputRequired(questions)) => {
                 self.budget.begin_live();

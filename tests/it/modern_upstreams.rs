@@ -256,6 +256,11 @@ async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
         );
         has!(calls[1], r#""requestState":"its own""#);
         has!(calls[1], r#"{"n":1.10}"#);
+        let call = r#"{"name":"up:ask","variant":"write"}"#;
+        let refused = daemon.rest("POST", "/api/v1/call", call).await;
+        let why =
+            "up:ask did not finish: the server asked a question, but only a client can answer it";
+        has!(refused.text(), why);
     }
 }
 
