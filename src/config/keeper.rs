@@ -57,6 +57,8 @@ pub struct KeeperTask {
     looked_up: Instant,
     /// Whether the file no longer has the `serverAuth` that stays in force until a restart.
     has_lost_auth: bool,
+    /// Why the issued tokens cannot be read, as the log has it.
+    token_fault: Option<String>,
 }
 
 /// How the file differs from the settings in force.
@@ -122,7 +124,8 @@ impl Keeper {
         let at_start = StartSettings::of(&settings, &source.overrides);
         let places = source.overrides.places.as_ref();
         let data_dir = places.map(|places| places.data_folder(&settings).to_owned());
-        settings.issued = issued_in(data_dir.as_deref());
+        let mut token_fault = None;
+        settings.issued = issued_in(data_dir.as_deref(), &mut token_fault);
         let history = History::new(data_dir.as_deref(), None);
         let (settings, settings_out) = watch::channel(Arc::new(settings));
         let (file_status, file_status_out) = watch::channel(FileStatus {
@@ -150,6 +153,7 @@ impl Keeper {
             history,
             looked_up: Instant::now(),
             has_lost_auth: false,
+            token_fault,
         };
         Ok((keeper, task))
     }
@@ -317,14 +321,17 @@ impl KeeperTask {
             same_text = SameText::ReadAnew;
         }
         let (history, data_dir) = (self.history.clone(), self.data_dir.clone());
+        let mut token_fault = self.token_fault.take();
         let reading = move || {
             history.note_file(&source.file);
             let read = source.read_again(known.as_deref(), same_text);
-            (read, issued_in(data_dir.as_deref()))
+            let issued = issued_in(data_dir.as_deref(), &mut token_fault);
+            (read, issued, token_fault)
         };
         let read = tokio::task::spawn_blocking(reading).await;
-        let read = read.map(|(read, issued)| {
+        let read = read.map(|(read, issued, token_fault)| {
             self.publish_tokens(issued);
+            self.token_fault = token_fault;
             read
         });
         match read {
@@ -434,16 +441,22 @@ impl KeeperTask {
     }
 }
 
-/// Reads the issued tokens of a data folder. If their file cannot be read, there are none: nobody knows which were revoked.
-fn issued_in(data_dir: Option<&Path>) -> IssuedTokens {
+/// Reads the issued tokens of a data folder. If their file cannot be used, there are none: nobody knows which were revoked. The log has why,
+/// unless that was known.
+fn issued_in(data_dir: Option<&Path>, known: &mut Option<String>) -> IssuedTokens {
     let Some(data_dir) = data_dir else {
         return IssuedTokens::default();
     };
-    IssuedTokens::read(data_dir).unwrap_or_else(|error| {
-        let file = IssuedTokens::file_in(data_dir);
-        tracing::error!(file = %file.display(), error = %in_words(&error), "clients with issued tokens are refused: their file is unreadable");
-        IssuedTokens::default()
-    })
+    let read = IssuedTokens::read(data_dir);
+    let why = read.as_ref().err().map(in_words);
+    if let Err(error) = &read
+        && why != *known
+    {
+        let (error, next) = (in_words(error), IssuedTokens::step(data_dir, error));
+        tracing::error!(%error, %next, "token file unusable, issued tokens refused");
+    }
+    *known = why;
+    read.unwrap_or_default()
 }
 
 /// Keeps the former secrets of an entry masked, because a running connection still uses the values that they had when it began.

@@ -82,6 +82,14 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
     let log = daemon.log();
     let lines = log.matches("client sent an invalid message").count();
     assert_eq!(lines, 1, "clients do not fill the log: {log}");
+    std::fs::write(daemon.home().data_dir().join("tokens.json"), "{ no").expect("ours");
+    for _ in 0..2 {
+        let path = "/api/v1/config/reload";
+        daemon.home().rest("POST", path, "").await.expect("it runs");
+    }
+    let refused = line(&daemon, &["ERROR", "token file unusable", "tokens refused"]).await;
+    has!(refused, "next=\"correct ");
+    assert_eq!(daemon.log().matches("token file unusable").count(), 1);
 }
 
 #[tokio::test]
