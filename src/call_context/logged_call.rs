@@ -11,7 +11,7 @@ use crate::{
     wire::method,
 };
 
-/// Limit: bytes of a method's name and of a request's id in log lines and spans. Clients choose both.
+/// Limit: bytes of a client's and a method's name, and of a request's id, in log lines and spans. Clients choose them.
 const SHOWN: usize = 64;
 
 /// The fields of a call in its log lines.
@@ -24,13 +24,13 @@ pub(super) struct LoggedCall {
 }
 
 /// The beginning of a client's text, with secrets masked.
-pub(super) fn shown(text: &str) -> String {
+pub fn shown_name(text: &str) -> String {
     logging::beginning(text, SHOWN)
 }
 
 /// A method's name as it is shown. Known names are not copied.
 pub(super) fn shown_method(method: &str) -> Cow<'static, str> {
-    method::well_known(method).map_or_else(|| Cow::Owned(shown(method)), Cow::Borrowed)
+    method::well_known(method).map_or_else(|| Cow::Owned(shown_name(method)), Cow::Borrowed)
 }
 
 impl LogContext for LoggedCall {

@@ -20,6 +20,7 @@ pub use self::{
     call_id::{CallId, CallIds},
     client_stream::{ClientReceiver, ClientSender},
     connection::OwnConnection,
+    logged_call::shown_name,
     named_resources::{NamedBy, NamedResources},
     open_session::OpenSession,
     questions::{NotAnswered, Questions},
@@ -136,7 +137,7 @@ impl CallContext {
             return;
         }
         let in_params = RequestTrace::in_params(params);
-        let id = id.map(|id| logged_call::shown(id.as_str().trim_matches('"')));
+        let id = id.map(|id| shown_name(id.as_str().trim_matches('"')));
         let request = TracedRequest {
             id: id.as_deref(),
             revision: self.revision.as_str(),
@@ -292,7 +293,7 @@ impl ClientIdentity {
             name.unwrap_or_default(),
             version.unwrap_or_default()
         );
-        logged_call::shown(&shown).trim().to_owned()
+        shown_name(&shown).trim().to_owned()
     }
 
     /// In bytes.

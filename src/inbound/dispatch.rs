@@ -22,7 +22,7 @@ use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity, ClientSender, OwnConnection},
     router::View,
-    telemetry::{log_context::LoggedWork, log_throttle::LogThrottle},
+    telemetry::log_context::LoggedWork,
     wire::{
         self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta,
         RequestTrace, Response, Revision, RpcError, error_frame, method, parse_client,
@@ -72,14 +72,9 @@ pub(super) enum Work {
 }
 
 impl Unframed {
-    /// Reads a line or a body. Logs what is no message, within these bounds.
-    pub(super) fn read(text: &Bytes, no_messages: &LogThrottle) -> Result<Self, FrameError> {
-        let parsed = parse_client(text).inspect_err(|error| {
-            if let Some(times) = no_messages.due() {
-                tracing::info!(%error, size = text.len(), times, "client sent an invalid message");
-            }
-        });
-        let (mut messages, is_batch) = parsed?;
+    /// Reads a line or a body.
+    pub(super) fn read(text: &Bytes) -> Result<Self, FrameError> {
+        let (mut messages, is_batch) = parse_client(text)?;
         match messages.pop() {
             Some(message) if !is_batch => message.map(Self::One),
             last => {

@@ -67,7 +67,7 @@ impl Inbound {
         };
         let client = ServedClient::of_session(self, session.clone(), caller.clone());
         let client = client.with_headers(&head.headers);
-        match Unframed::read(&body, &self.0.no_messages) {
+        match self.read(&body, (caller, &view), || session.shown_client()) {
             Err(error) => return answer::malformed(&error),
             Ok(Unframed::One(message)) => self.take(&client, &session, Ok(message), Part::Whole),
             Ok(Unframed::Batch(messages)) => {

@@ -40,6 +40,7 @@ use axum::{
     response::Response,
     routing::{any, get as on_get},
 };
+use bytes::Bytes;
 use http::Method;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -59,6 +60,7 @@ use crate::{
     runtime::memory_budget::MemoryBudget,
     telemetry::log_throttle::LogThrottle,
     text::names::ServerName,
+    wire::FrameError,
 };
 
 /// What the handlers share. Cheap to clone.
@@ -78,7 +80,7 @@ struct Parts {
     /// take up again.
     tasks: TaskTracker,
     /// How often the log mentions that client sent an invalid message.
-    no_messages: Arc<LogThrottle>,
+    no_messages: LogThrottle,
 }
 
 impl Inbound {
@@ -98,7 +100,7 @@ impl Inbound {
             listeners: listen::Listeners::default(),
             closing,
             tasks: TaskTracker::new(),
-            no_messages: Arc::default(),
+            no_messages: LogThrottle::default(),
         }))
     }
 
@@ -114,6 +116,21 @@ impl Inbound {
             .route("/register", any(answer::not_found))
             .fallback(answer::unknown_path)
             .with_state(self.clone())
+    }
+
+    /// Reads what a client sent. Logs what is no message, unless that was logged just now; `client` gives the name of the program.
+    fn read(
+        &self,
+        text: &Bytes,
+        (caller, view): (&Caller, &View),
+        client: impl FnOnce() -> String,
+    ) -> Result<dispatch::Unframed, FrameError> {
+        dispatch::Unframed::read(text).inspect_err(|error| {
+            if let Some(times) = self.0.no_messages.due() {
+                let (client, caller, size) = (client(), caller.subject(), text.len());
+                tracing::info!(client, caller, endpoint = %view, %error, size, times, "client sent an invalid message");
+            }
+        })
     }
 
     /// What clients may make us hold.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    call_context::ClientSender,
+    call_context::{ClientSender, shown_name},
     router::View,
     wire::{FrameError, Message, Revision, RpcError},
 };
@@ -30,7 +30,10 @@ impl Inbound {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
-        let unframed = match Unframed::read(&body, &self.0.no_messages) {
+        let agent = head.headers.get(header::USER_AGENT);
+        let agent = agent.and_then(|agent| agent.to_str().ok());
+        let client = || shown_name(agent.unwrap_or_default());
+        let unframed = match self.read(&body, (&caller, &view), client) {
             Ok(unframed) => unframed,
             Err(error) => return answer::malformed(&error),
         };

@@ -190,6 +190,11 @@ impl LegacySession {
         self.state.lock().agreed.is_some()
     }
 
+    /// The client for log lines.
+    pub(super) fn shown_client(&self) -> String {
+        self.agreed_and_log_level().0.client.shown()
+    }
+
     /// What was agreed, and the log lines that the client wants to see.
     pub(super) fn agreed_and_log_level(&self) -> (Agreed, Option<LogLevel>) {
         let state = self.state.lock();

@@ -3,7 +3,7 @@
 
 mod requests;
 
-use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
+use std::{collections::VecDeque, pin::pin, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
@@ -11,7 +11,6 @@ use tokio::{
     sync::mpsc,
     time::sleep,
 };
-use tokio_util::sync::CancellationToken;
 
 use self::requests::Requests;
 use super::{
@@ -23,7 +22,6 @@ use super::{
 use crate::{
     access::Caller,
     router::View,
-    telemetry::log_throttle::LogThrottle,
     wire::{
         FrameError,
         lines::{self, Line, Lines},
@@ -112,8 +110,7 @@ enum End {
 struct Conversation {
     /// Dropped first.
     owner: SessionOwner,
-    closing: CancellationToken,
-    no_messages: Arc<LogThrottle>,
+    inbound: Inbound,
     requests: Requests,
     /// Lines that came while `initialize` is being answered.
     held: VecDeque<Line>,
@@ -126,8 +123,7 @@ impl Conversation {
         let client = ServedClient::of_session(&inbound, owner.session.clone(), caller);
         Self {
             owner,
-            closing: inbound.0.closing.clone(),
-            no_messages: inbound.0.no_messages.clone(),
+            inbound: inbound.clone(),
             requests: Requests::new(inbound, client, out),
             held: VecDeque::new(),
         }
@@ -145,7 +141,7 @@ impl Conversation {
     }
 
     async fn listen_to(&mut self, input: impl AsyncRead + Unpin) -> End {
-        let closing = self.closing.clone();
+        let closing = self.inbound.0.closing.clone();
         let mut lines = Lines::new(input, MAX_MESSAGE);
         loop {
             let has_room = self.requests.has_room() && self.held.len() < HELD;
@@ -188,7 +184,9 @@ impl Conversation {
             Line::Text(text) => text,
             Line::TooLarge(id) => return self.requests.refuse(id.as_ref(), &too_large()).await,
         };
-        match Unframed::read(&text, &self.no_messages) {
+        let session = &self.owner.session;
+        let by = (&session.caller, &session.view);
+        match self.inbound.read(&text, by, || session.shown_client()) {
             // Nobody waits for an answer; it is logged.
             Err(FrameError::NoId) => (),
             Err(error) => {

@@ -76,9 +76,11 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
         line(&daemon, &["INFO", "origin is not trusted", origin]).await;
     }
     for _ in 0..5 {
-        assert_eq!(send(&[], "{no").await.status, 400);
+        let agent = [("user-agent", "odd/1")];
+        assert_eq!(send(&agent, "{no").await.status, 400);
     }
-    line(&daemon, &["INFO", "client sent an invalid message"]).await;
+    let who = ["client=\"odd/1\"", "caller=\"anonymous\" endpoint=/mcp "];
+    line(&daemon, &["client sent an invalid message", who[0], who[1]]).await;
     let log = daemon.log();
     let lines = log.matches("client sent an invalid message").count();
     assert_eq!(lines, 1, "clients do not fill the log: {log}");
