@@ -134,10 +134,15 @@ pub(super) const NOT_APPROVED: &str = "nothing was approved";
 /// What it means that a withdrawal is not on disk.
 pub(super) const NOT_WITHDRAWN: &str = "the approvals stay";
 
+/// What lets approvals be saved after this error.
+pub(super) fn saving_step(server: &ServerName, error: &io::Error) -> String {
+    let remedy = disk_remedy(Path::new(server.as_str()), error);
+    remedy.unwrap_or_else(|| "let mcpproxy write to the data folder".to_owned())
+}
+
 /// The failure of an approval that is not on disk.
 pub(super) fn not_saved(server: &ServerName, error: &io::Error) -> Failure {
-    let remedy = disk_remedy(Path::new(server.as_str()), error);
-    let mut step = remedy.unwrap_or_else(|| "let mcpproxy write to the data folder".to_owned());
+    let mut step = saving_step(server, error);
     step.push_str(match error.kind() {
         // The daemon reads it only when it starts.
         io::ErrorKind::InvalidData => "; then `mcpproxy restart`",
@@ -194,6 +199,9 @@ mod tests {
         );
         let hint = format!("Move {place} away, then try again.");
         assert_eq!(failure.hint.for_people(), hint);
+        let error = approvals::save(folder.path(), &server, &Ledger::default());
+        let step = saving_step(&server, &error.expect_err("a file"));
+        assert_eq!(step, format!("move {place} away"));
     }
 
     #[test]

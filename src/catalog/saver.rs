@@ -10,7 +10,7 @@ use std::{
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{ServerCatalog, ServerHabits, approval::not_saved, saved_listings, server_habits};
+use super::{ServerCatalog, ServerHabits, approval, saved_listings, server_habits};
 use crate::{
     failure::Result,
     runtime::sync::Guarded,
@@ -124,9 +124,11 @@ impl Waiting {
                 None => approvals::forget(data_dir, &name),
             };
             if let Err(error) = &saved {
-                tracing::warn!(server = %name, %error, "approvals not saved");
+                let next = approval::saving_step(&name, error);
+                let effect = "those saved last count after a restart";
+                tracing::warn!(server = %name, %error, effect, %next, "approvals not saved");
             }
-            let failure = saved.err().map(|error| not_saved(&name, &error));
+            let failure = saved.err().map(|error| approval::not_saved(&name, &error));
             for done in done {
                 let saved = failure.clone().map_or(Ok(()), Err);
                 // A caller that left needs no answer.
@@ -147,7 +149,8 @@ impl Waiting {
         }
         for (name, (entry, habits)) in &self.habits {
             if let Err(error) = server_habits::save(data_dir, name, entry, *habits) {
-                tracing::warn!(server = %name, %error, "habits of the server not saved");
+                let effect = "found out again after a restart";
+                tracing::warn!(server = %name, %error, effect, "habits of the server not saved");
             }
         }
     }
