@@ -22,7 +22,7 @@ use super::{
     written_files::WRITTEN_FILES,
 };
 use crate::{
-    config::{self, EditError, OurAddress},
+    config::{self, OurAddress},
     failure::{ErrorCode, Failure, NextStep, Result},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Files},
@@ -238,14 +238,9 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
             return Err(failure.at_terminal(step));
         }
     };
-    config::written_entries(&text).map_err(|error| {
+    config::written_entries(&text).map_err(|mistake| {
         // The caller says what was not done.
-        let what = match error {
-            EditError::Unreadable(mistake) => {
-                format!("the configuration {file} cannot be used: {mistake}")
-            }
-            other => other.to_string(),
-        };
+        let what = format!("the configuration {file} cannot be used: {mistake}");
         let failure = Failure::new(ErrorCode::ConfigUnusable, what, "Correct the file.");
         failure.with_step(NextStep::CheckConfig)
     })

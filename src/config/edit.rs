@@ -145,7 +145,7 @@ pub fn entry_line(text: &str, name: &str) -> Option<usize> {
 }
 
 /// The names and entries of all servers as they are written, references unresolved. They may contain secrets.
-pub fn written_entries(text: &str) -> Result<Vec<(String, Value)>, EditError> {
+pub fn written_entries(text: &str) -> Result<Vec<(String, Value)>, ConfigError> {
     let servers = document::read(text)?.servers.into_iter();
     let named = servers.filter_map(|server| Some((server.name?, server.entry)));
     Ok(named.collect())

@@ -8,7 +8,8 @@ use std::{
 };
 
 use super::{
-    Blank, ChangeOf, ChangeWay, EditError, EditedFile, History, Surroundings, TextChange, document,
+    Blank, ChangeOf, ChangeWay, ConfigError, EditError, EditedFile, History, Surroundings,
+    TextChange, document,
     file::{LARGEST_FILE, folder_of, link_chain},
     history::changed_values,
     process_environment, read_text,
@@ -22,6 +23,9 @@ pub enum WriteError {
     /// The change cannot be made to this text.
     #[error(transparent)]
     Edit(#[from] EditError),
+    /// The file has mistakes, or would have them.
+    #[error("nothing was changed: the configuration {} cannot be used: {1}", .0.display())]
+    Unusable(PathBuf, ConfigError),
     /// It is empty or missing, and was not before: a new text would lack what is lost.
     #[error("nothing was changed: the configuration {} is gone or empty", .0.display())]
     Accident(PathBuf),
@@ -84,9 +88,14 @@ pub fn rewrite(
         if blank.is_accident(before.as_deref()) {
             return Err(WriteError::Accident(file.to_owned()));
         }
-        let parse = |text| document::read(text).map_err(EditError::Unreadable);
+        let unusable = |why| WriteError::Unusable(file.to_owned(), why);
+        let parse = |text| document::read(text).map_err(unusable);
+        let refused = |error| match error {
+            EditError::Unreadable(why) => unusable(why),
+            error => error.into(),
+        };
         let known = parse(before.as_deref().unwrap_or_default())?;
-        let after = change.edited(&known, &surroundings)?;
+        let after = change.edited(&known, &surroundings).map_err(refused)?;
         let new = parse(&after)?;
         let changes = changed_values(&known, &new);
         let outcome = EditedFile {
@@ -95,7 +104,8 @@ pub fn rewrite(
             changes: &changes,
             surroundings: &surroundings,
         };
-        if !change.is_written(&outcome)? || before.as_ref() == Some(&after) {
+        let is_written = change.is_written(&outcome).map_err(refused)?;
+        if !is_written || before.as_ref() == Some(&after) {
             return Ok(false);
         }
         if after.len() as u64 > LARGEST_FILE {

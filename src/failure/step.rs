@@ -362,7 +362,7 @@ impl NextStep {
             Self::ShowTokens => "GET /api/v1/tokens lists the tokens.".to_owned(),
             Self::ShowChanges => "GET /api/v1/config/history lists the changes.".to_owned(),
             Self::ShowRecords => "GET /api/v1/activity lists the records.".to_owned(),
-            Self::CheckConfig => "GET /api/v1/config/check shows the mistake.".to_owned(),
+            Self::CheckConfig => "Correct the configuration file.".to_owned(),
             Self::DescribeConfig | Self::GiveUrl => {
                 "Correct that, then try again; GET /api/v1/config/schema describes every key."
                     .to_owned()

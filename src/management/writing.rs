@@ -118,7 +118,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         )
         .at_terminal("remove one of them from the file: `mcpproxy config edit`")
         .of_server(name),
-        WriteError::Edit(EditError::Unreadable(_)) => {
+        WriteError::Unusable(..) | WriteError::Edit(EditError::Unreadable(_)) => {
             failure(ErrorCode::ConfigUnusable, "Correct the configuration file.")
                 .with_step(NextStep::CheckConfig)
         }

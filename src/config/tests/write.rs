@@ -50,7 +50,8 @@ fn a_text_that_no_daemon_would_take_is_not_written() {
     let missing = r#"{"listen": "${NOT_SET_ANYWHERE}", "mcpServers": {"a": {}}}"#;
     for before in [faulty, sound] {
         let error = becomes(before, r#"{"listen": 5, "top_k": 1}"#).expect_err(before);
-        assert!(error.to_string().contains("`listen` must be"), "{error}");
+        let said = error.to_string();
+        assert!(said.contains("mcp.json") && said.contains("`listen` must be"));
         assert_eq!(read(&file), before);
     }
     assert!(becomes(faulty, sound).expect("it is mended"));
