@@ -224,8 +224,8 @@ impl<B: Backing> Management<B> {
         let meant = blocking(move || history.change_to_undo(id)).await?;
         let meant = meant.map_err(refused)?;
         let target = meant.target().map_err(refused)?;
-        if id.is_none() && !matches!(target, UndoTarget::File) {
-            self.is_meant_beside_the_file()?;
+        if id.is_none() {
+            self.is_meant(meant.id(), &target)?;
         }
         match target {
             UndoTarget::File => {
@@ -248,12 +248,17 @@ impl<B: Backing> Management<B> {
 
     /// Refuses to undo the latest change without its number if it is not of the file but the file is wrong: then the file is probably
     /// meant.
-    fn is_meant_beside_the_file(&self) -> Result {
+    fn is_meant(&self, id: u64, target: &UndoTarget) -> Result {
+        let what = match target {
+            UndoTarget::File => return Ok(()),
+            UndoTarget::Token(_) => "a token",
+            UndoTarget::Approvals(_) => "an approval",
+        };
         let Some(error) = self.config_error() else {
             return Ok(());
         };
-        let hint = "Correct the file. The last change is a token or an approval: to undo that, give its number in the history.";
-        Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
+        let error = format!("nothing was undone: the last change, {id}, is {what}, and {error}");
+        Err(self.file_is_wrong(error))
     }
 
     /// Undoes a change of the file.

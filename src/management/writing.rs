@@ -63,12 +63,17 @@ impl<B: Backing> Management<B> {
             None => Ok(()),
             Some(why) => {
                 let error = format!("the change is in the file, but has no effect yet: {why}");
-                let hint = "Correct the file's other mistake.";
-                let failure = Failure::new(ErrorCode::ConfigUnusable, error, hint);
-                let step = self.settings().err().and_then(|failure| failure.step);
-                Err(failure.with_step(step.map_or(NextStep::CheckConfig, |step| *step)))
+                Err(self.file_is_wrong(error))
             }
         }
+    }
+
+    /// The failure of what a mistake in the file prevents.
+    pub(super) fn file_is_wrong(&self, error: String) -> Failure {
+        let hint = "Correct the configuration file.";
+        let failure = Failure::new(ErrorCode::ConfigUnusable, error, hint);
+        let step = self.settings().err().and_then(|failure| failure.step);
+        failure.with_step(step.map_or(NextStep::CheckConfig, |step| *step))
     }
 }
 
