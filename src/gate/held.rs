@@ -29,7 +29,8 @@ pub(super) fn hold_of(
     };
     found.filter(|(_, hold)| {
         entry.tool_changes == ToolChanges::Hold
-            || matches!(hold.reason, HoldReason::New | HoldReason::NotLocked)
+            || hold.reason == HoldReason::New
+            || hold.reason.is_of_lock()
     })
 }
 

@@ -25,7 +25,7 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
     };
     let why = hold.reason.explained(kind);
     let error = format!("{named} is held: {why}");
-    let hint = if hold.reason == HoldReason::NotLocked {
+    let hint = if hold.reason.is_of_lock() {
         LOCKED_HINT
     } else {
         HINT
@@ -56,17 +56,13 @@ fn held(hold: Hold, error: impl Into<String>, hint: &str) -> Failure {
 pub(super) const HINT: &str = "Tell the user it awaits their approval; continue without it.";
 
 /// The same where no approval helps.
-const LOCKED_HINT: &str = "Tell the user that it is not in the lock file; continue without it.";
+const LOCKED_HINT: &str =
+    "Tell the user that this definition must be approved in the lock file; continue without it.";
 
 fn code(reason: HoldReason) -> ErrorCode {
     match reason {
         HoldReason::Changed => ErrorCode::ToolChanged,
-        HoldReason::Objected
-        | HoldReason::Unapproved
-        | HoldReason::New
-        | HoldReason::Alike
-        | HoldReason::TooMany
-        | HoldReason::NotLocked => ErrorCode::ToolHeld,
+        _ => ErrorCode::ToolHeld,
     }
 }
 

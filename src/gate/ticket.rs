@@ -133,7 +133,7 @@ impl Admitted {
     /// The refusal of a tool whose definition is another one than was admitted: in the words of the next call, before which it is held.
     pub fn refusal_of_another(&self, admitted: Fingerprint) -> Failure {
         let reason = if self.is_locked {
-            HoldReason::NotLocked
+            HoldReason::LockDiffers
         } else {
             HoldReason::Changed
         };

@@ -18,6 +18,7 @@ use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::Variant,
     text::names::{self, BUILT_IN_TOOLS},
+    trust::approvals::ThingKind,
 };
 
 /// The caller and the item to check.
@@ -408,12 +409,12 @@ fn under_lock(
         return verdict;
     };
     let (name, file) = (&question.name, lock.file().display());
-    if verdict.decided_by == "guard" && view.is_locked_out(server, name) {
+    let held = view.locked_out(server, name);
+    if let Some(held) = held.filter(|_| verdict.decided_by == "guard") {
+        let why = held.explained(ThingKind::Tool);
         return AccessVerdict {
             decided_by: "lock_file".to_owned(),
-            reason: format!(
-                "the lock file {file} lacks the definition that {server:?} lists for {name:?}"
-            ),
+            reason: format!("{server}:{name} is held: {why}, {file}"),
             ..verdict
         };
     }

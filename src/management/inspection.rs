@@ -73,8 +73,8 @@ pub struct InspectedThing {
     /// Whether the entry disables the tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
-    /// Why it is held: `changed`, `suspicious`, `unapproved`, `new`, `alike`, `too_many` or `not_locked`; or `unreadable`, which cannot be
-    /// approved.
+    /// Why it is held: `changed`, `suspicious`, `unapproved`, `new`, `alike`, `too_many`, `not_locked` or `lock_differs`; or `unreadable`,
+    /// which cannot be approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub reason: Option<ReviewReason>,

@@ -166,10 +166,10 @@ impl OperatorView {
         )
     }
 
-    /// Whether it is the lock file that holds a tool.
-    pub(super) fn is_locked_out(&self, server: &str, tool: &str) -> bool {
-        let hold = self.lists.hold(server, ThingKind::Tool, tool);
-        hold.is_some_and(|hold| hold.reason == HoldReason::NotLocked)
+    /// Why the lock file holds a tool, if it does.
+    pub(super) fn locked_out(&self, server: &str, tool: &str) -> Option<HoldReason> {
+        let hold = self.lists.hold(server, ThingKind::Tool, tool)?;
+        Some(hold.reason).filter(|reason| reason.is_of_lock())
     }
 
     /// The lists of a server, if it has listed by this entry and not by a former one.

@@ -162,7 +162,7 @@ impl<'a> Judging<'a> {
 
     /// Why a definition is held, if it is. The first of these rules that is about it decides:
     ///
-    /// 1. With a lock file, a tool is held unless it is in the file.
+    /// 1. With a lock file, a tool is held unless its definition is in the file.
     /// 2. Where changes are taken, only rule 11 counts.
     /// 3. Empty instructions are not held.
     /// 4. What is unchanged and was approved by a person is not held. The baseline is, if the scanner objects to it now, or did before and
@@ -182,8 +182,7 @@ impl<'a> Judging<'a> {
         let (known, terms) = (self.known, self.terms);
         let is_tool = one.kind == ThingKind::Tool;
         if let Some(lock) = terms.lock.filter(|_| is_tool) {
-            let is_locked = lock.accepts(terms.server.as_str(), one.name, one.fingerprint);
-            return (!is_locked).then_some(HoldReason::NotLocked);
+            return lock.hold_reason(terms.server.as_str(), one.name, one.fingerprint);
         }
         let approved = known.entry(one);
         let is_new = is_tool && approved.is_none() && known.baseline == Baseline::Taken;
@@ -551,7 +550,7 @@ mod tests {
             assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
             assert_eq!(
                 house.list(&[("a", "2"), ("b", "1")]),
-                held("a", "not_locked")
+                held("a", "lock_differs")
             );
             assert_eq!(
                 house.list(&[("a", "1"), ("c", "1")]),

@@ -55,8 +55,10 @@ pub enum HoldReason {
     Alike,
     /// The server lists more tools than are remembered.
     TooMany,
-    /// The lock file in force does not have this definition.
+    /// The lock file in force lacks it.
     NotLocked,
+    /// The lock file in force has another definition of it.
+    LockDiffers,
 }
 
 spelt!(HoldReason {
@@ -67,9 +69,15 @@ spelt!(HoldReason {
     Alike = "alike",
     TooMany = "too_many",
     NotLocked = "not_locked",
+    LockDiffers = "lock_differs",
 });
 
 impl HoldReason {
+    /// Whether the lock file holds it, so that nobody can approve it here.
+    pub fn is_of_lock(self) -> bool {
+        matches!(self, Self::NotLocked | Self::LockDiffers)
+    }
+
     /// The reason in words that follow "it is held: ".
     pub fn explained(self, kind: ThingKind) -> &'static str {
         match self {
@@ -82,7 +90,8 @@ impl HoldReason {
             Self::New => "it is new and was never approved",
             Self::Alike => "it is new and has almost the name of an approved tool",
             Self::TooMany => "its server lists more tools than mcpproxy can remember",
-            Self::NotLocked => "its definition is not in the lock file",
+            Self::NotLocked => "it is not in the lock file",
+            Self::LockDiffers => "its definition differs from the one in the lock file",
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ledger::Ledger, utc};
+use super::{kinds::HoldReason, ledger::Ledger, utc};
 use crate::{
     failure::in_plain_words, storage::in_words, trust::fingerprint::Fingerprint, wire::json_fault,
 };
@@ -197,9 +197,13 @@ impl Lock {
         self.accepted.get(server)?.get(tool).copied()
     }
 
-    /// Whether this definition is accepted.
-    pub fn accepts(&self, server: &str, tool: &str, fingerprint: Fingerprint) -> bool {
-        self.fingerprint(server, tool) == Some(fingerprint)
+    /// Why this definition is held, if it is not accepted.
+    pub fn hold_reason(&self, server: &str, tool: &str, one: Fingerprint) -> Option<HoldReason> {
+        match self.fingerprint(server, tool) {
+            Some(accepted) if accepted == one => None,
+            Some(_) => Some(HoldReason::LockDiffers),
+            None => Some(HoldReason::NotLocked),
+        }
     }
 
     /// How many definitions are accepted.
@@ -268,8 +272,14 @@ mod tests {
         let parsed = Lock::parse(&lock(&[tool("a", "x", &one), tool("b", "x", &two)]));
         let parsed = parsed.expect("a lock file");
         let print = |text: &str| Fingerprint::parse(text).expect("a fingerprint");
-        assert!(parsed.accepts("a", "x", print(&one)) && !parsed.accepts("a", "x", print(&two)));
-        assert!(!parsed.accepts("a", "y", print(&one)) && !parsed.accepts("c", "x", print(&one)));
+        for (server, tool, text, held) in [
+            ("a", "x", &one, None),
+            ("a", "x", &two, Some(HoldReason::LockDiffers)),
+            ("a", "y", &one, Some(HoldReason::NotLocked)),
+            ("c", "x", &one, Some(HoldReason::NotLocked)),
+        ] {
+            assert_eq!(parsed.hold_reason(server, tool, print(text)), held);
+        }
         assert_eq!(parsed.len(), 2);
         for broken in [
             String::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mcpproxy::trust::{
-    approvals::{Lock, LockChanges},
+    approvals::{HoldReason, Lock, LockChanges},
     fingerprint::Fingerprint,
 };
 use serde_json::Value;
@@ -27,11 +27,13 @@ pub fn check(input: &[u8]) {
         let text = |key: &str| tool[key].as_str().expect("a text");
         let (server, name) = (text("server"), text("tool"));
         let fingerprint = Fingerprint::parse(text("fingerprint")).expect("a fingerprint");
-        assert!(lock.accepts(server, name, fingerprint));
-        assert!(!lock.accepts(server, name, other_than(fingerprint)));
+        assert_eq!(lock.hold_reason(server, name, fingerprint), None);
+        let differs = lock.hold_reason(server, name, other_than(fingerprint));
+        assert_eq!(differs, Some(HoldReason::LockDiffers));
         assert!(named.insert((server, name)), "{server}:{name} twice");
     }
-    assert!(!lock.accepts("", "\u{0}", other_than(zero())) || named.contains(&("", "\u{0}")));
+    let odd = lock.hold_reason("", "\u{0}", other_than(zero()));
+    assert!(odd == Some(HoldReason::NotLocked) || named.contains(&("", "\u{0}")));
     check_export(&lock);
     for server in named.iter().map(|(server, _)| *server).take(4) {
         check_without(&lock, server, &named);
