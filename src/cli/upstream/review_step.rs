@@ -1,7 +1,5 @@
 //! The next step after a review of a server, with its command.
 
-use std::path::Path;
-
 use super::super::escapes::visible;
 use crate::{
     management::{InspectedThing, Inspection},
@@ -12,8 +10,8 @@ use crate::{
 /// What a person can do after a review.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReviewStep<'a> {
-    /// The step that this lock file leaves.
-    Locked(&'a Path),
+    /// The step that a lock file leaves.
+    Locked,
     /// Connect to a server whose entry an agent wrote, or approve the entry.
     Contact,
     /// Connect to a quarantined server, so that its tools are known.
@@ -34,7 +32,7 @@ impl<'a> ReviewStep<'a> {
         let is_quarantined = inspection.server.awaits_approval();
         let (is_off, has_held) = (inspection.server.is_disabled(), inspection.count_held() > 0);
         match (&inspection.lock_file, &inspection.contact_error) {
-            (Some(file), _) if is_quarantined || has_held => Self::Locked(file),
+            (Some(_), _) if is_quarantined || has_held => Self::Locked,
             (_, Some(why)) if is_quarantined && (is_off || !inspection.awaits_contact) => {
                 Self::Mend(why)
             }
@@ -65,17 +63,14 @@ impl<'a> ReviewStep<'a> {
         let approve = |what: &str| command("approve", name, what, &format!("--seen {seen}"));
         let connect = || command("inspect", name, "", "--connect");
         match self {
-            Self::Locked(file) => {
-                let file = file.display();
+            Self::Locked => {
                 let step = inspection.lock_step.as_deref().unwrap_or_default();
                 let lift = if inspection.server.awaits_approval() {
                     "; the server's quarantine ends with `\"quarantined\": false` in its entry"
                 } else {
                     ""
                 };
-                format!(
-                    "nothing can be approved here, because the lock file {file} decides: {step}{lift}"
-                )
+                format!("nothing can be approved here, because a lock file decides: {step}{lift}")
             }
             Self::Contact => {
                 let contact = match &inspection.contact_error {
