@@ -163,8 +163,9 @@ impl LoginState {
 
     /// Why the search came to nothing.
     fn not_found(&self, error: &AuthError, http: &OAuthHttp) -> LoginError {
-        if let Some(outage) = http.outage() {
-            return LoginError::Unreachable(self.error(&outage).to_string());
+        if let Some((who, why)) = http.outage() {
+            let [who, why] = [who, why].map(|text| self.error(&text).to_string());
+            return LoginError::Unreachable { who, why };
         }
         let heard = http.heard();
         let (AuthError::MetadataError(_), Some((_, servers)), Some(resource)) =

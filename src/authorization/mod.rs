@@ -37,8 +37,13 @@ pub enum LoginError {
     #[error("{0}")]
     Failed(String),
     /// The server, or its authorization server, is down or out of reach.
-    #[error("{0}")]
-    Unreachable(String),
+    #[error("{why}")]
+    Unreachable {
+        /// Which of them, in words about the server.
+        who: String,
+        /// The same with the reason.
+        why: String,
+    },
     /// Its address is not encrypted.
     #[error("{0}")]
     Unsafe(String),
@@ -62,31 +67,70 @@ impl LoginError {
         let log_in = NextStep::LogIn.at_terminal(server);
         let typed = as_argument(server);
         let (words, request) = match self {
-            Self::Failed(_) | Self::Unreachable(_) => return None,
+            Self::Failed(_) | Self::Unreachable { .. } => return None,
             Self::Needs(_, step) => return Some(step.clone()),
             Self::Unsafe(_) => (
                 format!(
-                    "if it speaks https: `mcpproxy upstream patch {typed} url=https://…`, then {log_in}"
+                    "if {server} speaks https: `mcpproxy upstream patch {typed} url=https://…`, then {log_in}"
                 ),
-                "if it speaks https, change its `url`, then log in",
+                format!("if {server} speaks https, change its `url`, then log in"),
             ),
             Self::NotRegistered(_) => (
                 format!(
                     "register a client there by hand, then `mcpproxy upstream patch {typed} oauth.client_id=ID` and {log_in}"
                 ),
-                "register a client there by hand, set `oauth.client_id` in its entry, then log in",
+                "register a client there by hand, set `oauth.client_id` in its entry, then log in"
+                    .to_owned(),
             ),
             Self::BadAnswer(_) => {
                 let words = "report this to the authorization server's operator";
-                (words.to_owned(), words)
+                (words.to_owned(), words.to_owned())
             }
             Self::NoPlace(_) => (
                 format!(
                     "if {server} also accepts an API key: `mcpproxy secret set {server}-Authorization`, then `mcpproxy upstream patch {typed} 'headers.Authorization=Bearer ${{keyring:{server}-Authorization}}'`"
                 ),
-                "if it also accepts an API key, store it as a secret, and refer to that in `headers.Authorization` of its entry",
+                format!(
+                    "if {server} also accepts an API key, store it as a secret, and refer to that in `headers.Authorization` of its entry"
+                ),
             ),
         };
         Some(NextStep::act(words).or_request(request))
+    }
+
+    /// The step once that answers which is down; nothing if nothing is.
+    pub fn later_step(&self, server: &str) -> Option<NextStep> {
+        let Self::Unreachable { who, .. } = self else {
+            return None;
+        };
+        let log_in = NextStep::LogIn.at_terminal(server);
+        let words = format!("{log_in}, once {who} answers");
+        Some(NextStep::act(words).or_request(format!("once {who} answers, log in")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LoginError;
+
+    #[test]
+    fn every_step_names_what_it_is_about() {
+        for error in [
+            LoginError::Unsafe(String::new()),
+            LoginError::NoPlace(String::new()),
+        ] {
+            let step = error.lasting_step("oa").expect("a step");
+            for step in [step.clone(), step.without_commands()] {
+                let words = step.at_terminal("oa");
+                assert!(words.starts_with("if oa "), "{words}");
+            }
+        }
+        let down = LoginError::Unreachable {
+            who: "its authorization server".to_owned(),
+            why: String::new(),
+        };
+        let words = down.later_step("oa").expect("a step").at_terminal("oa");
+        let expected = "`mcpproxy upstream login oa`, once its authorization server answers";
+        assert_eq!(words, expected);
     }
 }

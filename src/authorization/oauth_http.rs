@@ -107,11 +107,12 @@ impl OAuthHttp {
         self.heard.lock().clone()
     }
 
-    /// The same as the fault, if the server or its authorization server is down or out of reach.
-    pub(super) fn outage(&self) -> Option<String> {
+    /// What is down or out of reach, the server or its authorization server, and the same with the fault.
+    pub(super) fn outage(&self) -> Option<(String, String)> {
         let heard = self.heard.lock();
-        let down = heard.down.as_ref()?;
-        Some(format!("{down} {}", heard.fault.as_ref()?))
+        let down = heard.down.clone()?;
+        let why = format!("{down} {}", heard.fault.as_ref()?);
+        Some((down, why))
     }
 
     /// Whether the server says where to log in, and names no place.

@@ -128,14 +128,9 @@ impl Management {
             let failure = Failure::new(ErrorCode::ServerUnavailable, text, "Correct its entry.");
             return failure.with_step(step.clone().for_all()).of_server(name);
         }
-        let (code, step) = if matches!(error, LoginError::Unreachable(_)) {
+        let (code, step) = if let Some(later) = error.later_step(name) {
             let step = row.and_then(ServerRow::own_step).map(NextStep::for_all);
-            let log_in = NextStep::LogIn.at_terminal(name);
-            let again = || {
-                NextStep::act(format!("{log_in}, once it answers"))
-                    .or_request("once it answers, log in")
-            };
-            (ErrorCode::ServerUnavailable, step.unwrap_or_else(again))
+            (ErrorCode::ServerUnavailable, step.unwrap_or(later))
         } else {
             let step = error.lasting_step(name).unwrap_or(NextStep::LogIn);
             (ErrorCode::LoginRequired, step)
