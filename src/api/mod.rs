@@ -351,7 +351,9 @@ fn raw_object(body: Result<Bytes, BytesRejection>) -> Answer<Raw> {
 }
 
 fn unread(why: &str) -> FailureResponse {
-    wrong(format!("the body cannot be read ({why})"))
+    let error = format!("nothing was done: the body cannot be read: {why}");
+    let hint = "Correct the JSON and send it again; GET /api/v1/openapi.json describes it.";
+    FailureResponse(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }
 
 /// What a body says, which is an object that has no key twice, read as a `T`.

@@ -29,9 +29,10 @@ impl Input<'_> {
     pub(super) fn read(&self, what: &str) -> Done<String> {
         match self {
             Self::Stdin => {
-                let text = read_all(io::stdin().lock(), what, "stdin", "stdin")?;
+                let step = format!("give {what} on stdin");
+                let text = read_all(io::stdin().lock(), what, "stdin", "stdin");
+                let text = text.map_err(|failure| failure.or_next(&step))?;
                 if text.trim().is_empty() {
-                    let step = format!("give {what} on stdin");
                     return Err(CommandFailure::usage("stdin is empty").next(step));
                 }
                 Ok(text)
@@ -106,10 +107,10 @@ fn read_all(input: impl Read, what: &str, place: &str, called: &str) -> Done<Str
     let read = read.map_err(|error| unreadable(called, &error))?;
     if read as u64 > LARGEST {
         let why = format!("{what} in {place} is larger than 32 MiB");
-        return Err(CommandFailure::failed(why));
+        return Err(CommandFailure::failed(why).next("give at most 32 MiB"));
     }
     String::from_utf8(bytes).map_err(|_| {
-        let step = format!("convert {place} to UTF-8");
+        let step = format!("give {what} as UTF-8");
         unreadable(called, &io::ErrorKind::InvalidData.into()).next(step)
     })
 }
@@ -135,6 +136,6 @@ mod tests {
         assert_eq!(broken, "a cannot be read: it is not UTF-8 text");
         let failure = read_all(&b"\xc3"[..], "the text", "a", "a").expect_err("it is no text");
         let failure = failure.or_next("name a file");
-        assert_eq!(failure.next_step.as_deref(), Some("convert a to UTF-8"));
+        assert_eq!(failure.next_step.as_deref(), Some("give the text as UTF-8"));
     }
 }

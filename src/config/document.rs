@@ -144,7 +144,7 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
             Some(c) if c.is_alphabetic() => "a string needs double quotes",
             Some('“' | '”' | '„' | '‘' | '’') => "a string needs straight double quotes",
             Some(c) => return format!("`{c}` is not allowed here"),
-            None => "the JSON is incomplete",
+            None => "it ends too early",
         },
     };
     known.to_owned()

@@ -35,8 +35,8 @@ pub fn json_mistake(text: &str, error: &serde_json::Error) -> String {
         return match text.trim() {
             "" => "it is empty".to_owned(),
             // The last line is empty.
-            _ if column == 0 => "the JSON is incomplete".to_owned(),
-            _ => format!("line {line}, column {column}: the JSON is incomplete"),
+            _ if column == 0 => "it ends too early".to_owned(),
+            _ => format!("line {line}, column {column}: it ends too early"),
         };
     }
     let problem = json_fault(error);
@@ -77,9 +77,9 @@ mod tests {
             assert_eq!(error, expected);
         }
         let cut_off = read_unrepeated(b"{\n\"a\":").expect_err("cut off");
-        assert_eq!(cut_off, "line 2, column 4: the JSON is incomplete");
+        assert_eq!(cut_off, "line 2, column 4: it ends too early");
         let cut_off = read_unrepeated(b"{\n").expect_err("cut off");
-        assert_eq!(cut_off, "the JSON is incomplete");
+        assert_eq!(cut_off, "it ends too early");
         let deep = "[".repeat(10_000);
         assert!(read_unrepeated(deep.as_bytes()).is_err());
         assert!(read_unrepeated_object(b"[]").is_err());
