@@ -92,6 +92,9 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
     let refused = line(&daemon, &["ERROR", "token file unusable", "tokens refused"]).await;
     has!(refused, "next=\"correct ");
     assert_eq!(daemon.log().matches("token file unusable").count(), 1);
+    daemon.home().write_config("{");
+    let parts = ["ERROR", "configuration not loaded", "next=\"correct the"];
+    line(&daemon, &parts).await;
 }
 
 #[tokio::test]
