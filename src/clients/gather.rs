@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     config::{self, OurAddress},
-    failure::{ErrorCode, Failure, NextStep, Result},
+    failure::{ErrorCode, Failure, Result},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Files},
     storage::{disk_step, in_words},
@@ -240,9 +240,9 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
     };
     config::written_entries(&text).map_err(|mistake| {
         // The caller says what was not done.
-        let what = format!("the configuration {file} cannot be used: {mistake}");
-        let failure = Failure::new(ErrorCode::ConfigUnusable, what, "Correct the file.");
-        failure.with_step(NextStep::CheckConfig)
+        Failure::of_config(format!(
+            "the configuration {file} cannot be used: {mistake}"
+        ))
     })
 }
 

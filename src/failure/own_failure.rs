@@ -92,6 +92,12 @@ impl Failure {
         failure
     }
 
+    /// The failure of what a mistake in the configuration file prevents.
+    pub fn of_config(error: impl Into<String>) -> Self {
+        let hint = "Correct the configuration file.";
+        Self::new(ErrorCode::ConfigUnusable, error, hint).with_step(NextStep::CheckConfig)
+    }
+
     /// Begins with `outcome`, which says what was not done, where the text says only why.
     #[must_use]
     pub fn undone(self, outcome: &str) -> Self {

@@ -51,12 +51,7 @@ impl From<DemoRefused> for Failure {
                     .with_step(NextStep::Remove)
                     .of_server(name)
             }
-            DemoRefused::FileUnusable(_) => {
-                let hint = "Correct the configuration file, then start the demo server again.";
-                Failure::new(ErrorCode::ConfigUnusable, error, hint)
-                    .with_step(NextStep::CheckConfig)
-                    .of_server(DEMO)
-            }
+            DemoRefused::FileUnusable(_) => Failure::of_config(error).of_server(DEMO),
             DemoRefused::Busy => {
                 Failure::new(ErrorCode::Overloaded, error, "Try again in a moment.")
             }

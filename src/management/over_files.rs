@@ -170,7 +170,7 @@ impl Management<OverFiles> {
             exists,
             settings: settings.map_err(|error| {
                 let file = file.display();
-                as_it_stands(format!("the configuration {file} cannot be used: {error}"))
+                Failure::of_config(format!("the configuration {file} cannot be used: {error}"))
             })?,
         })
     }
@@ -265,15 +265,9 @@ fn rewrite(
     )
 }
 
-/// The failure of a file that has to be corrected first.
-fn as_it_stands(why: String) -> Failure {
-    let hint = "Correct the file.";
-    let failure = Failure::new(ErrorCode::ConfigUnusable, why, hint);
-    failure.with_step(NextStep::CheckConfig)
-}
-
 fn unusable(error: &LoadError) -> Failure {
-    let (failure, step) = (as_it_stands(error.to_string()), error.next_step());
+    let failure = Failure::of_config(error.to_string());
+    let step = error.next_step();
     match error {
         LoadError::Unreadable { .. } => {
             failure.with_step(NextStep::act(step.as_str()).or_request(step))

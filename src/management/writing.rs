@@ -70,10 +70,11 @@ impl<B: Backing> Management<B> {
 
     /// The failure of what a mistake in the file prevents.
     pub(super) fn file_is_wrong(&self, error: String) -> Failure {
-        let hint = "Correct the configuration file.";
-        let failure = Failure::new(ErrorCode::ConfigUnusable, error, hint);
-        let step = self.settings().err().and_then(|failure| failure.step);
-        failure.with_step(step.map_or(NextStep::CheckConfig, |step| *step))
+        let failure = Failure::of_config(error);
+        match self.settings().err().and_then(|failure| failure.step) {
+            Some(step) => failure.with_step(*step),
+            None => failure,
+        }
     }
 }
 
@@ -124,8 +125,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         .at_terminal("remove one of them from the file: `mcpproxy config edit`")
         .of_server(name),
         WriteError::Unusable(..) | WriteError::Edit(EditError::Unreadable(_)) => {
-            failure(ErrorCode::ConfigUnusable, "Correct the configuration file.")
-                .with_step(NextStep::CheckConfig)
+            Failure::of_config(error.to_string())
         }
         WriteError::Edit(EditError::NotUndone(NotUndone::Empty)) => {
             failure(ErrorCode::NotUndone, "Change the value itself.")
