@@ -13,7 +13,7 @@ use super::{
 use crate::{
     catalog::SEEN_LENGTH,
     daemon_client::AnswerDeadline,
-    failure::{ErrorCode, NextStep},
+    failure::{ErrorCode, Failure, NextStep},
     management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange},
     text::names::as_argument,
     trust::approvals::ThingKind,
@@ -224,17 +224,10 @@ impl ApproveServer {
 
 /// Fails if a lock file decides what is approved, before anything is shown.
 fn check_unlocked(shown: &Inspection) -> Done {
-    let Some(file) = &shown.lock_file else {
+    let (Some(file), Some(step)) = (&shown.lock_file, &shown.lock_step) else {
         return Ok(());
     };
     let file = file.display();
-    let what = format!("nothing was approved: the lock file {file} is in force");
-    let failure = CommandFailure {
-        code: Some(ErrorCode::ToolHeld),
-        ..CommandFailure::refused(what)
-    };
-    Err(match &shown.lock_step {
-        Some(step) => failure.next(step.clone()),
-        None => failure,
-    })
+    let error = format!("nothing was approved: the lock file {file} is in force");
+    Err(Failure::new(ErrorCode::ToolHeld, error, step.as_str()).into())
 }

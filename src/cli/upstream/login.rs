@@ -66,10 +66,7 @@ impl LogIn {
             let again = || format!("`mcpproxy upstream login {name}` tries again");
             let step = step.map_or_else(again, |step| step.at_terminal(name));
             let failure = CommandFailure::failed(error).undone(&outcome).next(step);
-            return Err(CommandFailure {
-                code: Some(ErrorCode::LoginRequired),
-                ..failure
-            });
+            return Err(failure.of_code(Some(ErrorCode::LoginRequired)));
         }
         // Dropping a request has left its connection unusable.
         let mut daemon = DaemonClient::connect(&data_dir).await?;
