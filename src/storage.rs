@@ -66,11 +66,8 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let target = fs::read_link(path).unwrap_or_default();
-    let why = format!(
-        "{} is a symbolic link to {}, which is not followed",
-        path.display(),
-        target.display()
-    );
+    let (link, target) = (path.display(), target.display());
+    let why = format!("{link} is a symbolic link to {target}, which is not followed");
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
@@ -185,10 +182,8 @@ mod ownership {
         }
         let folder = fs::metadata(path)?;
         if !is_ours(&folder) {
-            return Err(refused(format!(
-                "it belongs to another user (uid {})",
-                folder.uid()
-            )));
+            let uid = folder.uid();
+            return Err(refused(format!("it belongs to another user (uid {uid})")));
         }
         if folder.mode() & OTHERS == 0 {
             return Ok(());
@@ -238,10 +233,8 @@ mod ownership {
             return Err(refused("it is not a regular file".to_owned()));
         }
         if !is_ours(&found) {
-            return Err(refused(format!(
-                "it belongs to another user (uid {})",
-                found.uid()
-            )));
+            let uid = found.uid();
+            return Err(refused(format!("it belongs to another user (uid {uid})")));
         }
         if found.nlink() > 1 {
             return Err(refused(

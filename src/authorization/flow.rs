@@ -132,10 +132,8 @@ impl LoginState {
         let challenge = self.challenge();
         let searching = manager.resolve_metadata_from_challenge(challenge.as_deref());
         let Ok(found) = tokio::time::timeout(SEARCH, searching).await else {
-            let why = format!(
-                "its authorization server was not found within {} s",
-                SEARCH.as_secs()
-            );
+            let seconds = SEARCH.as_secs();
+            let why = format!("its authorization server was not found within {seconds} s");
             return Err(LoginError::Failed(with_left_out(why, &http)));
         };
         if http.names_no_server() {

@@ -75,11 +75,8 @@ impl Redirect {
             },
         };
         bound.map(Some).map_err(|error| {
-            let port = port.unwrap_or_default();
-            format!(
-                "cannot listen at {host}:{port} for the browser's return: {}",
-                in_words(&error)
-            )
+            let (port, why) = (port.unwrap_or_default(), in_words(&error));
+            format!("cannot listen at {host}:{port} for the browser's return: {why}")
         })
     }
 

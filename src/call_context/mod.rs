@@ -287,13 +287,8 @@ impl ClientIdentity {
     /// Its name and version, for log lines.
     pub fn shown(&self) -> String {
         let text = |key| self.info.get(key).and_then(|text| text.string());
-        let (name, version) = (text("name"), text("version"));
-        let shown = format!(
-            "{} {}",
-            name.unwrap_or_default(),
-            version.unwrap_or_default()
-        );
-        shown_name(&shown).trim().to_owned()
+        let [name, version] = ["name", "version"].map(|key| text(key).unwrap_or_default());
+        shown_name(&format!("{name} {version}")).trim().to_owned()
     }
 
     /// In bytes.

@@ -263,10 +263,8 @@ fn value_for(name: &str) -> Done<Secret> {
         let outcome = format!("{name} was not stored");
         failure.undone(&outcome).next(step)
     };
-    let paste = format!(
-        "`mcpproxy secret set {}`, then paste the value",
-        as_argument(name)
-    );
+    let typed = as_argument(name);
+    let paste = format!("`mcpproxy secret set {typed}`, then paste the value");
     let of_a_file = "if the server can read it from a file, store that file's path instead";
     let failed = |error: io::Error| undone(CommandFailure::failed(in_words(&error)), &paste);
     let wrong = |why: &str, step: &str| {

@@ -89,8 +89,6 @@ fn unusable(file: &Path, reason: &ConfigError) -> String {
     if reason.is_of_own_variable() {
         return reason.to_string();
     }
-    format!(
-        "the configuration {} cannot be used: {reason}",
-        file.display()
-    )
+    let file = file.display();
+    format!("the configuration {file} cannot be used: {reason}")
 }

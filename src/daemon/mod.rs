@@ -317,11 +317,8 @@ async fn not_bound(listen: Listen, error: &NotBound) -> ServeError {
         _ => None,
     };
     if let Some(taken) = taken {
-        let address = error.address;
-        let what = format!(
-            "failed to listen on {address}: the address is in use{}",
-            taken.by
-        );
+        let (address, by) = (error.address, &taken.by);
+        let what = format!("failed to listen on {address}: the address is in use{by}");
         let step = taken.step(&format!("`--listen {}`", taken.free));
         return ServeError::failed(what, step);
     }

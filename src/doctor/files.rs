@@ -77,13 +77,10 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
     let probe = folder.join(PROBE);
     let written = storage::write_atomically(&probe, &[0; PAGE]);
     if let Err(error) = written.and_then(|()| storage::remove(&probe)) {
-        let what = format!(
-            "the data folder cannot be written to: {}",
-            storage::in_words(&error)
-        );
-        return Some(
-            DoctorFinding::fail(FILES, what, storage::disk_step(&probe, &error)).at(place),
-        );
+        let why = storage::in_words(&error);
+        let what = format!("the data folder cannot be written to: {why}");
+        let fix = storage::disk_step(&probe, &error);
+        return Some(DoctorFinding::fail(FILES, what, fix).at(place));
     }
     if access.mode & OPEN != 0 {
         let what = format!(
@@ -93,10 +90,8 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
         return Some(DoctorFinding::warn(FILES, what, format!("`chmod 700 {place}`")).at(place));
     }
     if let Err(error) = IssuedTokens::read(folder) {
-        let what = format!(
-            "clients with issued tokens are refused: {}",
-            storage::in_words(&error)
-        );
+        let why = storage::in_words(&error);
+        let what = format!("clients with issued tokens are refused: {why}");
         let file = IssuedTokens::file_in(folder);
         let fix = IssuedTokens::step(folder, &error);
         return Some(DoctorFinding::fail(FILES, what, fix).at(file.display()));

@@ -152,11 +152,8 @@ impl SecretsFile {
     }
 
     fn failed(&self, doing: &str, error: &io::Error) -> KeyringError {
-        let what = format!(
-            "failed to {doing} {}: {}",
-            self.path.display(),
-            storage::in_words(error)
-        );
+        let (file, why) = (self.path.display(), storage::in_words(error));
+        let what = format!("failed to {doing} {file}: {why}");
         let step = match error.kind() {
             io::ErrorKind::WouldBlock => format!(
                 "end the process that locks {}, then try again",

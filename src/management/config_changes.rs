@@ -276,10 +276,8 @@ impl<B: Backing> Management<B> {
     /// Every known change of the configuration. Blocks.
     pub fn config_history(&self) -> Result<ConfigHistory> {
         let entries = self.0.history().entries().map_err(|reason| {
-            let error = format!(
-                "the history of the configuration cannot be read: {}",
-                in_words(&reason)
-            );
+            let why = in_words(&reason);
+            let error = format!("the history of the configuration cannot be read: {why}");
             let step = History::step_after(&reason);
             let failure = Failure::new(ErrorCode::Internal, error, step.as_str());
             failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))

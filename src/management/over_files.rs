@@ -224,10 +224,8 @@ impl Management<OverFiles> {
             .then(|| format!("`data_dir`: {} is not a folder", folder.display()));
         let lock = settings.lock_file.as_deref().and_then(|file| {
             let error = Lock::load(file).err()?;
-            Some(format!(
-                "`lock_file`: {} cannot be used: {error}",
-                file.display()
-            ))
+            let file = file.display();
+            Some(format!("`lock_file`: {file} cannot be used: {error}"))
         });
         [listen, missing, folder, lock]
             .into_iter()

@@ -322,10 +322,8 @@ fn access(auth: &ServerAuth, settings: &Settings) -> String {
 /// `one request every 100ms, 20 at once`.
 fn rate_limit(limit: RateLimit) -> String {
     let interval = duration::show(limit.interval.max(Duration::from_millis(1)));
-    format!(
-        "one request every {interval} for each caller, {} at once",
-        limit.burst
-    )
+    let most = limit.burst;
+    format!("one request every {interval} for each caller, {most} at once")
 }
 
 /// The commit of the sources, which the build of a release sets; empty means unknown.

@@ -325,10 +325,8 @@ fn check_first_page(request: &Request) -> Result<(), RpcError> {
     if cursor.is_none_or(|cursor| cursor.is_null() || cursor.as_bytes() == b"\"\"") {
         return Ok(());
     }
-    let error = format!(
-        "{} did not run: \"cursor\" is unknown; leave it out",
-        request.method
-    );
+    let method = &request.method;
+    let error = format!("{method} did not run: \"cursor\" is unknown; leave it out");
     Err(RpcError::invalid_params(error))
 }
 

@@ -63,10 +63,8 @@ fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<Client
             None => {
                 let known: Vec<&str> = Client::all().map(Client::id).collect();
                 let meant = Client::meant_by(word, &known).map(|meant| format!("; {meant}"));
-                let what = format!(
-                    "{word:?} is neither a file nor a known client{}",
-                    meant.unwrap_or_default()
-                );
+                let meant = meant.unwrap_or_default();
+                let what = format!("{word:?} is neither a file nor a known client{meant}");
                 return Err(CommandFailure::usage(what)
                     .next(format!("name a file, or one of {}", known.join(", "))));
             }

@@ -256,10 +256,8 @@ fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
         let excerpt = scanner::with_brackets(&finding.excerpt);
         let taken_for = finding.like.as_ref();
         let taken_for = taken_for.map_or_else(String::new, |name| format!(", resembles {name}"));
-        let line = format!(
-            "  {gravity}: {of}{}{place}: {excerpt}{taken_for}",
-            finding.meaning
-        );
+        let meaning = &finding.meaning;
+        let line = format!("  {gravity}: {of}{meaning}{place}: {excerpt}{taken_for}");
         output::print_line(&visible(&line))?;
         // An older daemon leaves it out.
         if !finding.why.is_empty() {

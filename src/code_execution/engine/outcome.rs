@@ -120,10 +120,8 @@ pub(super) fn json<'js>(
         let failure = failure_of(caught, watch, source);
         let is_thrown = failure.code == ScriptCode::RuntimeError;
         if is_thrown {
-            return unwritten(&format!(
-                "JSON cannot represent the value: {}",
-                failure.message
-            ));
+            let why = &failure.message;
+            return unwritten(&format!("JSON cannot represent the value: {why}"));
         }
         failure
     })?;
@@ -132,11 +130,8 @@ pub(super) fn json<'js>(
         .to_string()
         .map_err(|_| unwritten("the value contains a text that is not Unicode"))?;
     if text.len() > limits::VALUE {
-        let why = format!(
-            "the value has {} bytes as JSON, but may have {}",
-            text.len(),
-            limits::VALUE
-        );
+        let (size, most) = (text.len(), limits::VALUE);
+        let why = format!("the value has {size} bytes as JSON, but may have {most}");
         return Err(ScriptFailure::new(ScriptCode::OutputLimitExceeded, why));
     }
     let value = Raw::parse_str(&text).map_err(|error| unwritten(&format!("no JSON: {error}")))?;

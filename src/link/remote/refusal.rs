@@ -133,10 +133,8 @@ fn redirected(target: &HeaderValue) -> String {
         (Some(scheme), Some(host), None) => format!("{scheme}://{host}"),
         _ => String::new(),
     };
-    format!(
-        "it redirects to {origin}{}, and mcpproxy does not follow redirects",
-        target.path()
-    )
+    let path = target.path();
+    format!("it redirects to {origin}{path}, and mcpproxy does not follow redirects")
 }
 
 /// Whether this is the answer to the request `id`. A server that could not read a request answers without id.

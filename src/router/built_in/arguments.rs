@@ -87,12 +87,9 @@ fn is_longer(value: &Raw, most: usize) -> bool {
 }
 
 fn unknown(key: &str, place: &str, close: Option<&str>) -> String {
-    let close = close.map(|close| format!(" (did you mean \"{close}\"?)"));
-    let shown = beginning(key, SHOWN);
-    format!(
-        "\"{shown}\" is unknown {place}{}",
-        close.unwrap_or_default()
-    )
+    let meant = close.map(|close| format!(" (did you mean \"{close}\"?)"));
+    let (shown, meant) = (beginning(key, SHOWN), meant.unwrap_or_default());
+    format!("\"{shown}\" is unknown {place}{meant}")
 }
 
 /// An argument that is a text; `None` if it is absent or null. The error names it.

@@ -237,8 +237,6 @@ pub(super) fn without(words: &[&str], only: Option<AllowedCalls>) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     let noun = if words.len() == 1 { "word" } else { "words" };
     let of_token = only.map_or("", |_| " that this token may call");
-    format!(
-        "No tool{of_token} has the {noun} {}.",
-        some_of(&quoted, NAMED)
-    )
+    let named = some_of(&quoted, NAMED);
+    format!("No tool{of_token} has the {noun} {named}.")
 }

@@ -107,10 +107,8 @@ impl InnerCall {
         check_keys(&call, "in the call", &known, &["arguments"])?;
         let arguments = passed_on(&call)?.unwrap_or_else(Raw::empty_object);
         if arguments.is_deeper_than(limits::DEPTH) {
-            return Err(format!(
-                "the arguments nest deeper than {} levels",
-                limits::DEPTH
-            ));
+            let most = limits::DEPTH;
+            return Err(format!("the arguments nest deeper than {most} levels"));
         }
         Ok(Self {
             server: name(&call, "server")?,
@@ -131,10 +129,8 @@ fn name(call: &Raw, key: &str) -> Result<String, String> {
 fn read_input(input: Option<Raw>) -> Result<Box<RawValue>, String> {
     let input = input.unwrap_or_else(Raw::empty_object);
     if input.is_deeper_than(limits::DEPTH) {
-        return Err(format!(
-            "\"input\" nests deeper than {} levels",
-            limits::DEPTH
-        ));
+        let most = limits::DEPTH;
+        return Err(format!("\"input\" nests deeper than {most} levels"));
     }
     RawValue::from_string(input.as_str().to_owned())
         .map_err(|error| format!("\"input\" is {error}"))

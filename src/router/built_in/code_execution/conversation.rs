@@ -91,10 +91,8 @@ impl<'a> Conversation<'a> {
     async fn make(&mut self, batch: &CallBatch) -> Result<Vec<u8>, ScriptFailure> {
         let count = batch.requests.len();
         if count > limits::BATCH {
-            let why = format!(
-                "{count} calls at once; at most {} are allowed",
-                limits::BATCH
-            );
+            let most = limits::BATCH;
+            let why = format!("{count} calls at once; at most {most} are allowed");
             return Err(ScriptFailure::new(ScriptCode::RuntimeError, why).at(batch.at.clone()));
         }
         let most = self.request.max_tool_calls;

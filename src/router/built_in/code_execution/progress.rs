@@ -139,10 +139,8 @@ impl<'a> Progress<'a> {
         };
         let calls = if done == 1 { "call" } else { "calls" };
         let failed = failure.map(|why| format!("; the last failed: {why}"));
-        self.report(&format!(
-            "{done} {calls} done{}",
-            failed.unwrap_or_default()
-        ));
+        let failed = failed.unwrap_or_default();
+        self.report(&format!("{done} {calls} done{failed}"));
     }
 
     fn report(&self, message: &str) {

@@ -79,10 +79,8 @@ fn one_of(arguments: &Raw, key: &str, known: &[&str]) -> Result<String, String> 
         return Ok(value);
     }
     let shown: String = value.chars().take(SHOWN).collect();
-    Err(format!(
-        "\"{key}\" cannot be {shown:?}; use one of {}",
-        known.join(", ")
-    ))
+    let known = known.join(", ");
+    Err(format!("\"{key}\" cannot be {shown:?}; use one of {known}"))
 }
 
 fn no_arguments(arguments: &Raw, action: &str) -> Result<(), String> {
