@@ -24,7 +24,7 @@ pub enum WriteError {
     #[error(transparent)]
     Edit(#[from] EditError),
     /// The file has mistakes, or would have them.
-    #[error("nothing was changed: the configuration {} cannot be used: {1}", .0.display())]
+    #[error("nothing was changed: the configuration {} cannot be used: {}", .0.display(), .1)]
     Unusable(PathBuf, ConfigError),
     /// It is empty or missing, and was not before: a new text would lack what is lost.
     #[error("nothing was changed: the configuration {} is gone or empty", .0.display())]
