@@ -1,10 +1,10 @@
 //! Metrics for Prometheus (`OpenMetrics` 1.0): counts and durations of calls, and figures of the daemon. The task of the activity log counts
 //! calls here after they ended, so that no call waits for it. The only door to prometheus-client.
 
-use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::HashSet, fmt, sync::Arc, time::Duration};
 
 use prometheus_client::{
-    encoding::{EncodeLabelSet, text},
+    encoding::text,
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Metric, Registry, Unit},
 };
@@ -32,45 +32,19 @@ pub struct Metrics(Arc<Parts>);
 
 struct Parts {
     registry: Registry,
-    calls: Family<CallLabels, Counter>,
-    durations: Family<ServerLabel, Histogram>,
-    refusals: Family<CodeLabel, Counter>,
-    events: Family<EventLabels, Counter>,
-    servers: Family<StateLabel, Gauge>,
+    calls: Family<Labels<4>, Counter>,
+    durations: Family<Labels<1>, Histogram>,
+    refusals: Family<Labels<1>, Counter>,
+    events: Family<Labels<2>, Counter>,
+    servers: Family<Labels<1>, Gauge>,
     /// In the order of [`Figures::named`].
     figures: [Gauge; 6],
     /// The pairs that have labels of their own.
     pairs: Guarded<HashSet<(String, String)>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CallLabels {
-    server: String,
-    tool: String,
-    method: &'static str,
-    outcome: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ServerLabel {
-    server: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CodeLabel {
-    code: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct EventLabels {
-    server: String,
-    event: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StateLabel {
-    state: &'static str,
-}
+/// The labels of a metric: their names and values, in the order in which they are written.
+type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
 
 /// Ended calls that are counted alike, with redacted names.
 #[derive(Debug, Clone, Copy)]
@@ -204,32 +178,30 @@ impl Metrics {
         } else {
             self.named(call.server, call.tool)
         };
-        let label = ServerLabel {
-            server: server.clone(),
-        };
+        let label = [("server", server.clone().into())];
         let durations = self.0.durations.get_or_create_owned(&label);
         for took in call.took {
             durations.observe(took.as_secs_f64());
         }
-        let labels = CallLabels {
-            server,
-            tool,
-            method: known_method(call.method),
-            outcome: call.outcome.to_owned(),
-        };
+        let labels = [
+            ("server", server.into()),
+            ("tool", tool.into()),
+            ("method", known_method(call.method).into()),
+            ("outcome", call.outcome.to_owned().into()),
+        ];
         self.0.calls.get_or_create(&labels).inc_by(call.calls);
     }
 
     /// Counts requests that were refused with a code before they were a call.
     pub fn count_refusals(&self, code: &'static str, times: u64) {
-        let label = CodeLabel { code };
+        let label = [("code", code.into())];
         self.0.refusals.get_or_create(&label).inc_by(times);
     }
 
     /// Counts what happened to a server.
     pub fn count_event(&self, server: &str, event: &'static str) {
         let (server, _) = self.named(Some(server), None);
-        let labels = EventLabels { server, event };
+        let labels = [("server", server.into()), ("event", event.into())];
         self.0.events.get_or_create(&labels).inc();
     }
 
@@ -237,7 +209,8 @@ impl Metrics {
     pub fn text(&self, servers: &[(&'static str, usize)], figures: &Figures) -> String {
         let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for (state, count) in servers {
-            let gauge = self.0.servers.get_or_create(&StateLabel { state });
+            let label = [("state", (*state).into())];
+            let gauge = self.0.servers.get_or_create(&label);
             gauge.set(number(u64::try_from(*count).unwrap_or(u64::MAX)));
         }
         for (gauge, (count, ..)) in self.0.figures.iter().zip(figures.named()) {
