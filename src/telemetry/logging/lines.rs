@@ -15,20 +15,19 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use super::fields::{LONGEST, ShownFields};
+use super::{
+    LogFormat,
+    fields::{LONGEST, ShownFields},
+};
 use crate::{
     telemetry::log_context::{self, ContextFields, LogContext},
     text::{cut::shortened, moment, visible::visible_json},
 };
 
-/// For people: `2026-11-22T10:00:00.000000Z  INFO call{id=c1 …}: listening address=127.0.0.1:8080`; lines of debug and trace name their module.
-pub(super) struct TextLines;
+/// The lines of a log in this format.
+pub(super) struct LogLines(pub(super) LogFormat);
 
-/// For machines: a JSON object a line, with `timestamp`, `level`, `fields`, `target`; with a context also `span`, the innermost context,
-/// and `spans`, all of them, the outermost first.
-pub(super) struct JsonLines;
-
-impl<S, N> FormatEvent<S, N> for TextLines
+impl<S, N> FormatEvent<S, N> for LogLines
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
     N: for<'fields> FormatFields<'fields> + 'static,
@@ -39,31 +38,39 @@ where
         mut line: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let metadata = event.metadata();
-        styled(&mut line, DIM, &now())?;
-        line.write_char(' ')?;
-        let (colour, level) = shown(*metadata.level());
-        styled(&mut line, colour, level)?;
-        line.write_char(' ')?;
-        log_context::with_current(|context| match context {
-            Some(context) => {
-                write_context(&mut line, context)?;
-                line.write_char(' ')
-            }
-            None => Ok(()),
-        })?;
-        if *metadata.level() > Level::INFO {
-            styled(&mut line, DIM, metadata.target())?;
-            styled(&mut line, DIM, ": ")?;
+        match self.0 {
+            LogFormat::Text => write_text(&mut line, event),
+            LogFormat::Json => write_json(&mut line, event),
         }
-        let mut fields = ShownFields::default();
-        event.record(&mut fields);
-        if let Some(error) = fields.error {
-            return Err(error);
-        }
-        line.write_str(&fields.text)?;
-        line.write_char('\n')
     }
+}
+
+/// For people: `2026-11-22T10:00:00.000000Z  INFO call{id=c1 …}: listening address=127.0.0.1:8080`; lines of debug and trace name their module.
+fn write_text(line: &mut Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    let metadata = event.metadata();
+    styled(line, DIM, &now())?;
+    line.write_char(' ')?;
+    let (colour, level) = shown(*metadata.level());
+    styled(line, colour, level)?;
+    line.write_char(' ')?;
+    log_context::with_current(|context| match context {
+        Some(context) => {
+            write_context(line, context)?;
+            line.write_char(' ')
+        }
+        None => Ok(()),
+    })?;
+    if *metadata.level() > Level::INFO {
+        styled(line, DIM, metadata.target())?;
+        styled(line, DIM, ": ")?;
+    }
+    let mut fields = ShownFields::default();
+    event.record(&mut fields);
+    if let Some(error) = fields.error {
+        return Err(error);
+    }
+    line.write_str(&fields.text)?;
+    line.write_char('\n')
 }
 
 /// Styles of terminals (SGR); the other numbers are colours.
@@ -108,34 +115,25 @@ fn now() -> String {
     moment::utc_micros(SystemTime::now())
 }
 
-impl<S, N> FormatEvent<S, N> for JsonLines
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
-    N: for<'fields> FormatFields<'fields> + 'static,
-{
-    fn format_event(
-        &self,
-        _: &FmtContext<'_, S, N>,
-        mut line: Writer<'_>,
-        event: &Event<'_>,
-    ) -> fmt::Result {
-        let metadata = event.metadata();
-        let mut fields = JsonFields::default();
-        event.record(&mut fields);
-        let mut members = Map::new();
-        members.insert("timestamp".to_owned(), now().into());
-        members.insert("level".to_owned(), metadata.level().as_str().into());
-        members.insert("fields".to_owned(), fields.0.into());
-        members.insert("target".to_owned(), metadata.target().into());
-        let contexts = log_context::with_current(contexts);
-        if let Some(innermost) = contexts.last() {
-            members.insert("span".to_owned(), innermost.clone());
-            members.insert("spans".to_owned(), contexts.into());
-        }
-        // Some readers end a line at other characters than a line feed, so those are escaped, too.
-        let json = Value::Object(members).to_string();
-        writeln!(line, "{}", visible_json(&json))
+/// For machines: a JSON object a line, with `timestamp`, `level`, `fields`, `target`; with a context also `span`, the innermost context,
+/// and `spans`, all of them, the outermost first.
+fn write_json(line: &mut Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    let metadata = event.metadata();
+    let mut fields = JsonFields::default();
+    event.record(&mut fields);
+    let mut members = Map::new();
+    members.insert("timestamp".to_owned(), now().into());
+    members.insert("level".to_owned(), metadata.level().as_str().into());
+    members.insert("fields".to_owned(), fields.0.into());
+    members.insert("target".to_owned(), metadata.target().into());
+    let contexts = log_context::with_current(contexts);
+    if let Some(innermost) = contexts.last() {
+        members.insert("span".to_owned(), innermost.clone());
+        members.insert("spans".to_owned(), contexts.into());
     }
+    // Some readers end a line at other characters than a line feed, so those are escaped, too.
+    let json = Value::Object(members).to_string();
+    writeln!(line, "{}", visible_json(&json))
 }
 
 /// A context and those around it as JSON objects, the outermost first.
@@ -258,17 +256,17 @@ mod tests {
     fn logged(has_colours: bool, is_json: bool, log_something: impl FnOnce()) -> String {
         let log = Log::default();
         let writer = log.clone();
+        let format = if is_json {
+            LogFormat::Json
+        } else {
+            LogFormat::Text
+        };
         let layer = fmt::layer()
             .with_writer(move || writer.clone())
-            .with_ansi(has_colours);
-        let registry = tracing_subscriber::registry();
-        if is_json {
-            let subscriber = registry.with(layer.event_format(JsonLines));
-            tracing::subscriber::with_default(subscriber, log_something);
-        } else {
-            let subscriber = registry.with(layer.event_format(TextLines));
-            tracing::subscriber::with_default(subscriber, log_something);
-        }
+            .with_ansi(has_colours)
+            .event_format(LogLines(format));
+        let subscriber = tracing_subscriber::registry().with(layer);
+        tracing::subscriber::with_default(subscriber, log_something);
         log.text()
     }
 

@@ -22,11 +22,7 @@ use tracing_subscriber::{
 };
 
 pub use self::redacted::{beginning, hide};
-use self::{
-    lines::{JsonLines, TextLines},
-    redacted::Redacted,
-    rotating::Rotating,
-};
+use self::{lines::LogLines, redacted::Redacted, rotating::Rotating};
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,16 +79,13 @@ pub fn start(
             (BoxMakeWriter::new(Mutex::new(log)), false)
         }
     };
-    let registry = tracing_subscriber::registry().with(filter);
-    let layer = fmt::layer().with_writer(Redacted(writer));
+    let layer = fmt::layer()
+        .with_writer(Redacted(writer))
+        .with_ansi(colours)
+        .event_format(LogLines(format));
     // A second daemon in one process, as in tests, logs where the first does.
-    let _ = match format {
-        LogFormat::Text => {
-            let layer = layer.with_ansi(colours).event_format(TextLines);
-            registry.with(layer).try_init()
-        }
-        LogFormat::Json => registry.with(layer.event_format(JsonLines)).try_init(),
-    };
+    let registry = tracing_subscriber::registry().with(filter);
+    let _ = registry.with(layer).try_init();
     Ok(())
 }
 
