@@ -102,40 +102,32 @@ impl FrameError {
 }
 
 /// The members of a message that have a meaning, each as it is written.
-#[derive(Default)]
+#[derive(Default, Deserialize)]
 struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
     jsonrpc: Option<&'a [u8]>,
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a [u8]>,
+    #[serde(borrow, default, deserialize_with = "present")]
     method: Option<&'a [u8]>,
+    #[serde(borrow, default, deserialize_with = "present")]
     params: Option<&'a [u8]>,
+    #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a [u8]>,
+    #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a [u8]>,
     /// The members of the params, or of the result, where they were found on the way.
+    #[serde(skip)]
     inner: Option<Vec<MemberSpan>>,
     /// Whether it was found on the way that servers can read it.
+    #[serde(skip)]
     is_readable: bool,
 }
 
-/// The same, as the parser gives it.
-#[derive(Deserialize)]
-struct ParsedEnvelope<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    error: Option<&'a RawValue>,
-}
-
 /// A member that is there, `null` included.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(d: D) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(d).map(Some)
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(d: D) -> Result<Option<&'a [u8]>, D::Error> {
+    let value = <&'a RawValue>::deserialize(d)?;
+    Ok(Some(value.get().as_bytes()))
 }
 
 impl Message {
@@ -277,23 +269,12 @@ impl<'a> Envelope<'a> {
                 Err(error) => Err(FrameError::NotJson(error.into_inner())),
             };
         };
-        let parsed: ParsedEnvelope<'_> = serde_json::from_str(object).map_err(|error| {
+        serde_json::from_str(object).map_err(|error| {
             if error.is_data() {
                 FrameError::NotAMessage(json_fault(&error).into())
             } else {
                 FrameError::NotJson(error)
             }
-        })?;
-        let text = |value: Option<&'a RawValue>| value.map(|value| value.get().as_bytes());
-        Ok(Self {
-            jsonrpc: text(parsed.jsonrpc),
-            id: text(parsed.id),
-            method: text(parsed.method),
-            params: text(parsed.params),
-            result: text(parsed.result),
-            error: text(parsed.error),
-            inner: None,
-            is_readable: false,
         })
     }
 
