@@ -14,39 +14,15 @@ const AFTER_DAMAGE: &str = "`mcpproxy restart` sets it aside and begins a new on
 /// The step after an error whose cause is not known.
 pub(super) const CHECK_DISK: &str = "check the disk of the data folder, then `mcpproxy restart`";
 
-/// Why the file cannot be opened.
+/// Why the file cannot be opened, written or read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FileError {
+pub(super) enum StoreError {
     /// Another process has it.
     #[error("another process has it open")]
     InUse,
     /// Its format is newer than this version.
     #[error("a newer mcpproxy wrote it (format {0})")]
     Newer(u64),
-    /// Its content makes no sense.
-    #[error("it is damaged: {0}")]
-    Damaged(String),
-    /// The system refuses.
-    #[error("{}", in_words(.0))]
-    Io(io::Error),
-}
-
-impl FileError {
-    /// What to do about this file.
-    pub(super) fn step(&self, file: &Path) -> String {
-        match self {
-            Self::InUse => "end that process, then try again".to_owned(),
-            Self::Newer(_) => format!("update mcpproxy, or move {} away", file.display()),
-            Self::Damaged(_) => AFTER_DAMAGE.to_owned(),
-            Self::Io(error) if error.kind() == io::ErrorKind::Other => CHECK_DISK.to_owned(),
-            Self::Io(error) => disk_step(file, error),
-        }
-    }
-}
-
-/// Why the open file cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum StoreError {
     /// Its content makes no sense.
     #[error("it is damaged: {0}")]
     Damaged(String),
@@ -70,31 +46,30 @@ impl StoreError {
         }
     }
 
-    /// What to do about the file, which could be opened.
-    pub(super) fn step(&self) -> &'static str {
+    /// What to do about this file.
+    pub(super) fn step(&self, file: &Path) -> String {
         match self {
-            Self::Damaged(_) | Self::Removed => AFTER_DAMAGE,
+            Self::InUse => "end that process, then try again".to_owned(),
+            Self::Newer(_) => format!("update mcpproxy, or move {} away", file.display()),
+            Self::Damaged(_) | Self::Removed => AFTER_DAMAGE.to_owned(),
+            Self::Io(error) if error.kind() == io::ErrorKind::Other => CHECK_DISK.to_owned(),
+            Self::Io(error) => disk_step(file, error),
+        }
+    }
+
+    /// What to do about the file, which could be opened.
+    pub(super) fn step_while_open(&self) -> &'static str {
+        match self {
             Self::Io(_) => CHECK_DISK,
+            _ => AFTER_DAMAGE,
         }
     }
 }
 
-/// Translates an error that came while the file was opened.
-pub(super) fn opened(error: StoreError) -> FileError {
-    match error {
-        StoreError::Damaged(why) => FileError::Damaged(why),
-        StoreError::Io(error) => FileError::Io(error),
-        removed @ StoreError::Removed => FileError::Io(io::Error::other(removed.to_string())),
-    }
-}
-
 /// Runs work on the file, and reports a panic as damage: redb may panic on damaged content.
-pub(super) fn whole<T, E>(
-    work: impl FnOnce() -> Result<T, E>,
-    damaged: impl FnOnce(String) -> E,
-) -> Result<T, E> {
+pub(super) fn whole<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let fault = "it failed with an internal fault";
     // Unwind safe, because after a panic the file is closed and set aside.
     let worked = panic::catch_unwind(AssertUnwindSafe(work));
-    worked.unwrap_or_else(|_| Err(damaged(fault.to_owned())))
+    worked.unwrap_or_else(|_| Err(StoreError::Damaged(fault.to_owned())))
 }

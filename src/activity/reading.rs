@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::SystemTime};
 
 use super::{
     Activity, ActivityRecord, ActivityStore, BadQuery, RecordPage, RecordQuery, Redaction,
-    failures::{FileError, StoreError},
+    failures::StoreError,
     query::{RecordFilter, RecordOrder},
     writer,
 };
@@ -46,7 +46,7 @@ impl ActivityReader {
             return Ok(of(None));
         }
         let opened = ActivityStore::open_existing(&file);
-        let store = opened.map_err(|error: FileError| UnreadableActivity::File {
+        let store = opened.map_err(|error| UnreadableActivity::File {
             why: format!("{}: {error}", file.display()),
             step: error.step(&file),
         })?;
@@ -115,6 +115,6 @@ fn newest_run(store: &ActivityStore, mut filter: RecordFilter) -> Result<Option<
 pub(super) fn unreadable(error: StoreError) -> UnreadableActivity {
     UnreadableActivity::File {
         why: error.to_string(),
-        step: error.step().to_owned(),
+        step: error.step_while_open().to_owned(),
     }
 }

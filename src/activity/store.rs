@@ -18,7 +18,7 @@ use redb::{
 use super::{
     block::{self, NewRecord},
     bounds::{Excess, size_of_row},
-    failures::{self, FileError, StoreError, opened},
+    failures::StoreError,
     query::{RecordFilter, RecordOrder},
     record::ActivityRecord,
 };
@@ -98,12 +98,12 @@ impl fmt::Debug for ActivityStore {
 
 impl ActivityStore {
     /// Opens the file for writing, or creates it. Checks every page, and repairs a file that was not closed properly.
-    pub(super) fn open(path: &Path) -> Result<Self, FileError> {
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         let mut options = File::options();
         options.read(true).write(true).create(true);
         let opened = Self::open_with(path, &mut options, true)?;
         opened.begin()?;
-        let next = opened.fact(NEXT).map_err(failures::opened)?;
+        let next = opened.fact(NEXT)?;
         Ok(Self {
             first_of_run: next.unwrap_or(1),
             ..opened
@@ -111,7 +111,7 @@ impl ActivityStore {
     }
 
     /// Opens an existing file for reading.
-    pub(super) fn open_existing(path: &Path) -> Result<Self, FileError> {
+    pub(super) fn open_existing(path: &Path) -> Result<Self, StoreError> {
         let opened = Self::open_with(path, File::options().read(true).write(true), false)?;
         opened.check_format()?;
         Ok(opened)
@@ -121,9 +121,9 @@ impl ActivityStore {
         path: &Path,
         options: &mut fs::OpenOptions,
         checked: bool,
-    ) -> Result<Self, FileError> {
-        let file = storage::open_private_file(path, options).map_err(FileError::Io)?;
-        let identity = FileIdentity::of(&file).map_err(FileError::Io)?;
+    ) -> Result<Self, StoreError> {
+        let file = storage::open_private_file(path, options).map_err(StoreError::Io)?;
+        let identity = FileIdentity::of(&file).map_err(StoreError::Io)?;
         let backend = FileBackend::new(file);
         let database = Builder::new()
             .set_cache_size(CACHE)
@@ -138,18 +138,17 @@ impl ActivityStore {
         })
     }
 
-    fn check_format(&self) -> Result<(), FileError> {
-        let format = self.fact(FORMAT).map_err(opened)?;
-        match format {
+    fn check_format(&self) -> Result<(), StoreError> {
+        match self.fact(FORMAT)? {
             None | Some(OURS) => Ok(()),
-            Some(other) => Err(FileError::Newer(other)),
+            Some(other) => Err(StoreError::Newer(other)),
         }
     }
 
     /// Begins a run of the daemon: gives it the next number.
-    fn begin(&self) -> Result<(), FileError> {
+    fn begin(&self) -> Result<(), StoreError> {
         self.check_format()?;
-        let begun = self.write(|transaction| {
+        self.write(|transaction| {
             transaction.open_table(RECORDS).map_err(StoreError::of)?;
             let mut facts = transaction.open_table(FACTS).map_err(StoreError::of)?;
             let run = facts
@@ -159,8 +158,7 @@ impl ActivityStore {
             facts.insert(FORMAT, OURS).map_err(StoreError::of)?;
             facts.insert(RUN, run + 1).map_err(StoreError::of)?;
             Ok(())
-        });
-        begun.map_err(opened)
+        })
     }
 
     /// Fails if the file was removed, or another one is in its place.
@@ -409,13 +407,13 @@ fn read(id: u64, millis: u64, json: &[u8]) -> Option<ActivityRecord> {
     })
 }
 
-fn open_error(error: DatabaseError) -> FileError {
+fn open_error(error: DatabaseError) -> StoreError {
     match error {
         DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
-            FileError::InUse
+            StoreError::InUse
         }
-        DatabaseError::UpgradeRequired(format) => FileError::Newer(format.into()),
-        DatabaseError::Storage(StorageError::Corrupted(why)) => FileError::Damaged(why),
+        DatabaseError::UpgradeRequired(format) => StoreError::Newer(format.into()),
+        DatabaseError::Storage(StorageError::Corrupted(why)) => StoreError::Damaged(why),
         // A file of another kind.
         DatabaseError::Storage(StorageError::Io(error))
             if matches!(
@@ -423,11 +421,11 @@ fn open_error(error: DatabaseError) -> FileError {
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
             ) =>
         {
-            FileError::Damaged("its content is not an activity log".to_owned())
+            StoreError::Damaged("its content is not an activity log".to_owned())
         }
-        DatabaseError::Storage(StorageError::Io(error)) => FileError::Io(error),
-        DatabaseError::RepairAborted => FileError::Damaged("it could not be repaired".to_owned()),
-        other => FileError::Io(io::Error::other(other.to_string())),
+        DatabaseError::Storage(StorageError::Io(error)) => StoreError::Io(error),
+        DatabaseError::RepairAborted => StoreError::Damaged("it could not be repaired".to_owned()),
+        other => StoreError::Io(io::Error::other(other.to_string())),
     }
 }
 

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Activity, ActivityReader, ActivityRecord, CallBody, CallEntrance, CallFigures, FigurePeriod,
-    NewCall, RecordQuery, WantedFigures, block::NewRecord, failures::FileError, query::RecordOrder,
-    store::ActivityStore, writer::file_in,
+    NewCall, RecordQuery, WantedFigures, block::NewRecord, failures::StoreError,
+    query::RecordOrder, store::ActivityStore, writer::file_in,
 };
 use crate::{
     config::{ActivitySettings, Settings},
@@ -367,7 +367,7 @@ async fn a_file_of_a_newer_version_is_left_alone() {
     assert!(log.activity.reader().await.is_err());
     let folder = log.stop().await;
     let opened = ActivityStore::open(&file_in(folder.path()));
-    assert!(matches!(opened, Err(FileError::Newer(2))));
+    assert!(matches!(opened, Err(StoreError::Newer(2))));
 }
 
 #[tokio::test]

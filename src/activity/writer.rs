@@ -17,7 +17,7 @@ use super::{
     block::NewRecord,
     difference::difference,
     event::DAEMON,
-    failures::{CHECK_DISK, FileError, StoreError, whole},
+    failures::{CHECK_DISK, StoreError, whole},
     known_calls::KnownCalls,
     line::{self, RecordLines},
     store::Totals,
@@ -209,7 +209,7 @@ impl RecordWriter {
             let Some(store) = self.opened() else {
                 return;
             };
-            match whole(|| self.write_to(&store), StoreError::Damaged) {
+            match whole(|| self.write_to(&store)) {
                 Ok(()) => return,
                 Err(StoreError::Damaged(why)) => {
                     drop(store);
@@ -219,7 +219,7 @@ impl RecordWriter {
                     drop(store);
                     self.begin_anew();
                 }
-                Err(StoreError::Io(error)) => return self.close(&FileError::Io(error)),
+                Err(error) => return self.close(&error),
             }
         }
     }
@@ -295,11 +295,11 @@ impl RecordWriter {
         let open = || {
             if let Some(folder) = self.path.parent() {
                 let made = storage::create_private_dir(folder);
-                made.map_err(FileError::Io)?;
+                made.map_err(StoreError::Io)?;
             }
             ActivityStore::open(&self.path)
         };
-        match whole(open, FileError::Damaged) {
+        match whole(open) {
             Ok(store) => {
                 let store = Arc::new(store);
                 self.shared.publish(Some(store.clone()));
@@ -307,16 +307,16 @@ impl RecordWriter {
                 self.file = FileState::Open(store.clone());
                 Some(store)
             }
-            Err(FileError::Damaged(why)) => {
+            Err(StoreError::Damaged(why)) => {
                 self.set_aside(&why);
                 self.opened()
             }
-            Err(newer @ FileError::Newer(_)) => {
+            Err(newer @ StoreError::Newer(_)) => {
                 let step = newer.step(&self.path);
                 self.give_up(&newer.to_string(), step);
                 None
             }
-            Err(error @ (FileError::InUse | FileError::Io(_))) => {
+            Err(error) => {
                 self.close(&error);
                 None
             }
@@ -330,7 +330,7 @@ impl RecordWriter {
     }
 
     /// Closes the file for [`PAUSE`] after an error.
-    fn close(&mut self, error: &FileError) {
+    fn close(&mut self, error: &StoreError) {
         self.let_go_until(Instant::now() + PAUSE);
         let problem = format!("{} cannot be written: {error}", self.path.display());
         self.problem(&problem, error.step(&self.path));
