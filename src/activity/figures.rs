@@ -167,7 +167,8 @@ struct Slot {
 #[derive(Default)]
 struct Tally<'a> {
     all: Cell,
-    servers: BTreeMap<&'a str, Cell>,
+    /// With the calls and failures in each stretch of the period.
+    servers: BTreeMap<&'a str, (Cell, [[u64; 2]; STRETCHES])>,
     /// Nothing if all calls are wanted.
     tools: BTreeMap<(&'a str, &'a str), Cell>,
 }
@@ -211,13 +212,13 @@ impl RunningFigures {
         let tally = self.tally(period, wanted, now);
         let of_day = self.tally(FigurePeriod::Day, wanted, now);
         let last = |cell: Option<&Cell>| cell.and_then(|cell| cell.last);
-        let mut stretches = self.stretches(period, wanted, now);
-        let servers = tally.servers.iter().map(|(server, cell)| ServerSums {
-            server: (*server).to_owned(),
-            sums: cell.sums(last(of_day.servers.get(server))),
-            stretches: stretches
-                .remove(server)
-                .unwrap_or_else(|| vec![[0; 2]; STRETCHES]),
+        let servers = tally.servers.iter().map(|(server, (cell, stretches))| {
+            let of_day = of_day.servers.get(server).map(|(cell, _)| cell);
+            ServerSums {
+                server: (*server).to_owned(),
+                sums: cell.sums(last(of_day)),
+                stretches: stretches.to_vec(),
+            }
         });
         let servers = servers.collect();
         let tools = tally.tools.iter();
@@ -255,13 +256,17 @@ impl RunningFigures {
         for pair in self.pairs.keys().filter(|pair| wanted.has(pair)) {
             tally.servers.entry(&*pair.server).or_default();
         }
-        for (_, slot) in self.slots_of(period, now) {
+        for (stretch, slot) in self.slots_of(period, now) {
             if is_whole {
                 tally.all.merge(&slot.all);
             }
             for (pair, cell) in slot.pairs.iter().filter(|(pair, _)| wanted.has(pair)) {
                 let server = tally.servers.entry(&*pair.server);
-                server.or_default().merge(cell);
+                let (of_server, stretches) = server.or_default();
+                of_server.merge(cell);
+                let [calls, failed] = &mut stretches[stretch];
+                *calls += cell.calls;
+                *failed += cell.failed;
                 if !is_whole {
                     tally.all.merge(cell);
                     let tool = tally.tools.entry((&*pair.server, &*pair.tool));
@@ -270,26 +275,6 @@ impl RunningFigures {
             }
         }
         tally
-    }
-
-    /// The wanted calls and failures of each server in each stretch of a period.
-    fn stretches(
-        &self,
-        period: FigurePeriod,
-        wanted: &WantedFigures,
-        now: u64,
-    ) -> BTreeMap<&str, Vec<[u64; 2]>> {
-        let mut servers = BTreeMap::<_, Vec<[u64; 2]>>::new();
-        for (stretch, slot) in self.slots_of(period, now) {
-            for (pair, cell) in slot.pairs.iter().filter(|(pair, _)| wanted.has(pair)) {
-                let server = servers.entry(&*pair.server);
-                let stretches = server.or_insert_with(|| vec![[0; 2]; STRETCHES]);
-                let [calls, failed] = &mut stretches[stretch];
-                *calls += cell.calls;
-                *failed += cell.failed;
-            }
-        }
-        servers
     }
 
     /// The pair under which a call is counted, which is remembered.
