@@ -32,47 +32,15 @@ pub(super) struct ShownKind {
     pub(super) record: ActivityRecord,
 }
 
-/// The members that are equal in all calls of a kind. Not redacted, because two different values may be redacted alike.
-struct AlikeCalls {
+/// A kind of calls, with the members that are equal in all of them. Not redacted, because two different values may be redacted alike.
+pub(super) struct CallKind {
     run: u64,
     caller: Arc<str>,
     client: Raw,
     endpoint: Option<CallEntrance>,
     variant: Option<&'static str>,
-    method: Box<str>,
     server: Option<Box<str>>,
     tool: Box<str>,
-}
-
-impl AlikeCalls {
-    fn like(call: &SeenCall, tool: &str, run: u64) -> Self {
-        Self {
-            run,
-            caller: call.caller.clone(),
-            client: call.client.detached(),
-            endpoint: call.endpoint.clone(),
-            variant: call.variant,
-            method: (*call.method).into(),
-            server: call.server.clone(),
-            tool: tool.into(),
-        }
-    }
-
-    fn have(&self, call: &SeenCall, tool: &str, run: u64) -> bool {
-        self.run == run
-            && *self.tool == *tool
-            && self.server == call.server
-            && self.variant == call.variant
-            && self.endpoint == call.endpoint
-            && *self.method == *call.method
-            && self.caller == call.caller
-            && self.client == call.client
-    }
-}
-
-/// A kind of calls.
-pub(super) struct CallKind {
-    alike: AlikeCalls,
     pub(super) shown: Arc<ShownKind>,
     /// The shared part of the records as JSON, without [`NO_OUTCOME`].
     json: Vec<u8>,
@@ -93,7 +61,13 @@ impl CallKind {
         json.truncate(length);
         let method = (*call.method).into();
         Some(Self {
-            alike: AlikeCalls::like(call, tool, run),
+            run,
+            caller: call.caller.clone(),
+            client: call.client.detached(),
+            endpoint: call.endpoint.clone(),
+            variant: call.variant,
+            server: call.server.clone(),
+            tool: tool.into(),
             shown: Arc::new(ShownKind { method, record }),
             json,
         })
@@ -101,7 +75,14 @@ impl CallKind {
 
     /// Whether a call of this tool in this run is of this kind.
     pub(super) fn has(&self, call: &SeenCall, tool: &str, run: u64) -> bool {
-        self.alike.have(call, tool, run)
+        self.run == run
+            && *self.tool == *tool
+            && self.server == call.server
+            && self.variant == call.variant
+            && self.endpoint == call.endpoint
+            && *self.shown.method == *call.method
+            && self.caller == call.caller
+            && self.client == call.client
     }
 
     /// The record of a call of this kind that ended at this moment.
@@ -115,7 +96,7 @@ impl CallKind {
         maker.put_own_part(&mut own, call);
         let own = NewRecord::of(millis, own)?;
         let json = [&*self.json, own.json.strip_prefix(NOTHING_SHARED)?].concat();
-        Some(NewRecord::written(millis, self.alike.run, json))
+        Some(NewRecord::written(millis, self.run, json))
     }
 }
 
