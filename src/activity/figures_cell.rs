@@ -118,12 +118,8 @@ impl Cell {
                 Err(at) => self.times.insert(at, (*class, *times)),
             }
         }
-        for name in &other.clients {
-            put(&mut self.clients, Some(name));
-        }
-        for name in &other.callers {
-            put(&mut self.callers, Some(name));
-        }
+        put(&mut self.clients, &other.clients);
+        put(&mut self.callers, &other.callers);
     }
 
     pub(super) fn sums(&self, last: Option<u64>) -> CallSums {
@@ -153,12 +149,11 @@ impl Cell {
     }
 }
 
-fn put(names: &mut Vec<Arc<str>>, name: Option<&Arc<str>>) {
-    if let Some(name) = name
-        && names.len() < MOST_NAMED
-        && !names.contains(name)
-    {
-        names.push(name.clone());
+fn put<'a>(names: &mut Vec<Arc<str>>, more: impl IntoIterator<Item = &'a Arc<str>>) {
+    for name in more {
+        if names.len() < MOST_NAMED && !names.contains(name) {
+            names.push(name.clone());
+        }
     }
 }
 
