@@ -176,6 +176,7 @@ impl Names {
 }
 
 /// Adds up records into a report.
+#[derive(Default)]
 struct Adding {
     query: UsageQuery,
     since: u64,
@@ -202,17 +203,8 @@ impl Adding {
             query,
             since: now.saturating_sub(days * DAY),
             width,
-            names: Names::default(),
-            all: Sum::default(),
-            tools: HashMap::new(),
-            servers: BTreeMap::new(),
-            callers: BTreeMap::new(),
-            clients: BTreeMap::new(),
-            versions: HashMap::new(),
             stretches: vec![[0; 2]; usize::try_from(count).unwrap_or(1)],
-            client_days: BTreeSet::new(),
-            searches: 0,
-            searched_bytes: 0,
+            ..Self::default()
         }
     }
 
