@@ -149,16 +149,6 @@ struct FiguresSince {
     lost: u64,
 }
 
-impl FiguresSince {
-    fn now() -> Self {
-        Self {
-            running: RunningFigures::default(),
-            whole_since: moment::millis(SystemTime::now()),
-            lost: 0,
-        }
-    }
-}
-
 impl Shared {
     fn publish(&self, store: Option<Arc<ActivityStore>>) {
         *self.store.lock() = store;
@@ -172,6 +162,11 @@ impl Activity {
         settings: watch::Receiver<Arc<Settings>>,
     ) -> (Self, ActivityTask) {
         let (flushes, flush_requests) = mpsc::channel(MOST_FLUSHES);
+        let figures = FiguresSince {
+            running: RunningFigures::default(),
+            whole_since: moment::millis(SystemTime::now()),
+            lost: 0,
+        };
         let shared = Shared {
             queue: Guarded::default(),
             something: Notify::new(),
@@ -179,14 +174,21 @@ impl Activity {
             hasty: LogThrottles::default(),
             store: Guarded::default(),
             status: Guarded::default(),
-            figures: Guarded::new(FiguresSince::now()),
+            figures: Guarded::new(figures),
             settings: settings.clone(),
             flushes,
             metrics: Metrics::default(),
             spans: Spans::default(),
         };
         let shared = Arc::new(shared);
-        let task = ActivityTask::new(shared.clone(), data_dir, settings, flush_requests);
+        let task = ActivityTask {
+            shared: shared.clone(),
+            data_dir,
+            settings,
+            flushes: flush_requests,
+            writer: None,
+            counting: None,
+        };
         (Self(shared), task)
     }
 

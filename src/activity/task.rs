@@ -33,14 +33,14 @@ const DETACH: Duration = Duration::from_millis(100);
 
 /// Writes the log; [`ActivityTask::run`] ends with the daemon.
 pub struct ActivityTask {
-    shared: Arc<Shared>,
-    data_dir: PathBuf,
-    settings: watch::Receiver<Arc<Settings>>,
-    flushes: mpsc::Receiver<oneshot::Sender<()>>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) data_dir: PathBuf,
+    pub(super) settings: watch::Receiver<Arc<Settings>>,
+    pub(super) flushes: mpsc::Receiver<oneshot::Sender<()>>,
     /// `None` while it works on a blocking thread, and if it panicked there.
-    writer: Option<RecordWriter>,
+    pub(super) writer: Option<RecordWriter>,
     /// Counts the calls of earlier runs, once.
-    counting: Option<JoinHandle<()>>,
+    pub(super) counting: Option<JoinHandle<()>>,
 }
 
 /// What the writer does after it has made records of the waiting events.
@@ -54,22 +54,6 @@ enum Job {
 }
 
 impl ActivityTask {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        data_dir: PathBuf,
-        settings: watch::Receiver<Arc<Settings>>,
-        flushes: mpsc::Receiver<oneshot::Sender<()>>,
-    ) -> Self {
-        Self {
-            shared,
-            data_dir,
-            settings,
-            flushes,
-            writer: None,
-            counting: None,
-        }
-    }
-
     /// Runs until it is cancelled, and then writes what still waits.
     pub async fn run(mut self, ending: CancellationToken) {
         let shared = self.shared.clone();
@@ -168,7 +152,10 @@ impl ActivityTask {
             Ok(writer) => writer,
             Err(error) => {
                 tracing::error!(%error, "activity log writer failed");
-                RecordWriter::after_fault(self.shared.clone(), &self.data_dir, settings, unwritten)
+                self.shared.publish(None);
+                let mut writer = new();
+                writer.miss(unwritten);
+                writer
             }
         });
     }

@@ -108,19 +108,6 @@ impl RecordWriter {
         }
     }
 
-    /// A writer in place of one that panicked, which had `lost` records not written.
-    pub(super) fn after_fault(
-        shared: Arc<Shared>,
-        data_dir: &Path,
-        settings: Arc<Settings>,
-        lost: u64,
-    ) -> Self {
-        shared.publish(None);
-        let mut writer = Self::new(shared, data_dir, settings);
-        writer.miss(lost);
-        writer
-    }
-
     /// The number of records that wait to be written.
     pub(super) fn n_pending(&self) -> usize {
         self.pending.len()
@@ -191,7 +178,7 @@ impl RecordWriter {
         }
     }
 
-    fn miss(&mut self, count: u64) {
+    pub(super) fn miss(&mut self, count: u64) {
         if count > 0 {
             self.missing += count;
             self.shared.status.lock().not_kept += count;

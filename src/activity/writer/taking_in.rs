@@ -76,13 +76,8 @@ impl RecordWriter {
 
     pub(super) fn keep(&mut self, millis: u64, record: ActivityRecord) {
         if self.settings.activity.is_wanted() {
-            let new = self.as_json(millis, record);
-            self.keep_json(new);
+            let run = self.run_of_file();
+            self.keep_json(NewRecord::of(millis, ActivityRecord { run, ..record }));
         }
-    }
-
-    fn as_json(&self, millis: u64, record: ActivityRecord) -> Option<NewRecord> {
-        let run = self.run_of_file();
-        NewRecord::of(millis, ActivityRecord { run, ..record })
     }
 }
