@@ -258,11 +258,15 @@ impl RecordMaker<'_> {
         let complaint = |text: &str| Some(self.redaction.beginning(text, COMPLAINT).0);
         match &call.end {
             CallEnd::Withdrawn => (),
-            CallEnd::Result { size, kept, .. } => {
+            CallEnd::Result {
+                size,
+                outcome,
+                kept,
+            } => {
                 record.answer_bytes = u64::try_from(*size).ok();
                 record.result = self.result(kept.as_ref());
                 let masked = masked_in(kept.as_ref(), record.result.as_ref());
-                let (error, in_error) = self.complaint(call).unzip();
+                let (error, in_error) = self.complaint(outcome, kept.as_ref()).unzip();
                 record.error = error;
                 record.add_masked(masked.max(in_error.unwrap_or(0)));
             }
@@ -330,14 +334,8 @@ impl RecordMaker<'_> {
     }
 
     /// The text of a tool error, and the number of masked values in it.
-    fn complaint(&self, call: &SeenCall) -> Option<(String, u64)> {
-        let CallEnd::Result { kept, .. } = &call.end else {
-            return None;
-        };
-        if !is_failure(call.end.outcome()) {
-            return None;
-        }
-        let content = kept.as_ref()?.get("content")?;
+    fn complaint(&self, outcome: &str, kept: Option<&Raw>) -> Option<(String, u64)> {
+        let content = kept.filter(|_| is_failure(outcome))?.get("content")?;
         let texts = content.elements();
         let texts: Vec<String> = texts
             .filter_map(|part| part.get("text")?.string())

@@ -36,21 +36,15 @@ impl SeenCall {
     /// Copies its parts of messages, so that it keeps no message alive.
     pub(super) fn detach(&mut self) {
         self.client = self.client.detached();
-        match &mut self.body {
-            SeenBody::Nothing => (),
-            SeenBody::Params(raw) | SeenBody::Arguments(raw) => *raw = raw.detached(),
+        if let SeenBody::Params(raw) | SeenBody::Arguments(raw) = &mut self.body {
+            *raw = raw.detached();
         }
-        match &mut self.end {
-            CallEnd::Result {
-                kept: Some(raw), ..
-            }
-            | CallEnd::RpcError { kept: raw, .. } => {
-                *raw = raw.detached();
-            }
-            CallEnd::Result { kept: None, .. }
-            | CallEnd::Withdrawn
-            | CallEnd::Failed(_)
-            | CallEnd::Invalid { .. } => (),
+        if let CallEnd::Result {
+            kept: Some(raw), ..
+        }
+        | CallEnd::RpcError { kept: raw, .. } = &mut self.end
+        {
+            *raw = raw.detached();
         }
     }
 
