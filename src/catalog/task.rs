@@ -137,7 +137,7 @@ impl CatalogTask {
         let mut servers = old.servers.clone();
         servers.insert(server.clone(), new.clone());
         let all_lists = AllLists::new(&servers);
-        let (pins, saved) = self.judged_and_saved(&new, &all_lists, &old);
+        let (pins, saved) = self.judged(&new, &all_lists, &old);
         let mut changed: Vec<_> = pins
             .map(|pins| (server.clone(), pins))
             .into_iter()

@@ -18,18 +18,9 @@ use crate::{
 };
 
 impl CatalogTask {
-    /// What is held of a listing now; `None` if that is what was held before. A changed ledger is saved.
+    /// What is held of a listing now; `None` if that is what was held before. A changed ledger is saved; the
+    /// receiver waits until it is on disk.
     pub(super) fn judged(
-        &mut self,
-        server: &ServerCatalog,
-        all_lists: &AllLists<'_>,
-        old: &Snapshot,
-    ) -> Option<Arc<Pins>> {
-        self.judged_and_saved(server, all_lists, old).0
-    }
-
-    /// The same, and who waits until the ledger is on disk, if it changed.
-    pub(super) fn judged_and_saved(
         &mut self,
         server: &ServerCatalog,
         all_lists: &AllLists<'_>,
@@ -63,7 +54,7 @@ impl CatalogTask {
     ) -> Vec<(ServerName, Arc<Pins>)> {
         let others = all_lists.may_be_about(news);
         let judged = others.filter_map(|other| {
-            let pins = self.judged(other, all_lists, old)?;
+            let pins = self.judged(other, all_lists, old).0?;
             Some((other.server.clone(), pins))
         });
         judged.collect()
@@ -110,7 +101,7 @@ impl CatalogTask {
         let changed = self.follow_policies(servers).await;
         let all_lists = AllLists::new(&kept);
         for server in changed.iter().filter_map(|name| kept.get(name)) {
-            if let Some(judged) = self.judged(server, &all_lists, &old) {
+            if let (Some(judged), _) = self.judged(server, &all_lists, &old) {
                 difference = Difference::WHATEVER;
                 pins.insert(server.server.clone(), judged);
             }
@@ -186,7 +177,7 @@ impl CatalogTask {
         self.pinning.ledgers.insert(server.clone(), ledger);
         self.judge_own_again(server);
         if let Some(listed) = old.servers.get(server)
-            && let Some(judged) = self.judged(listed, &AllLists::new(&old.servers), &old)
+            && let (Some(judged), _) = self.judged(listed, &AllLists::new(&old.servers), &old)
         {
             let mut pins = old.pins.clone();
             pins.insert(server.clone(), judged);
