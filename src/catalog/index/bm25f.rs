@@ -91,7 +91,7 @@ impl Means {
 
 /// What so many occurrences weigh together.
 pub(super) fn occurring(weight: f32, frequency: u32) -> f32 {
-    weight * number(frequency)
+    weight * count(frequency as usize)
 }
 
 /// How rare a term is that `having` of `all` tools have.
@@ -115,13 +115,5 @@ pub(super) fn repeated(times: usize) -> f32 {
     reason = "counts of tools and words are far below 2^24"
 )]
 pub(super) fn count(n: usize) -> f32 {
-    n as f32
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "frequencies and sums of lengths need no more than 24 bits"
-)]
-fn number(n: u32) -> f32 {
     n as f32
 }
