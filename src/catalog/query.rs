@@ -193,18 +193,13 @@ fn parts(text: &str) -> Vec<(&str, Part)> {
     parts
 }
 
-/// The servers that a filter may refer to.
-struct Names<'a> {
-    /// Each as it is, and in lower case.
-    servers: Vec<(&'a str, String)>,
-}
+/// The servers that a filter may refer to: each as it is, and in lower case.
+struct Names<'a>(Vec<(&'a str, String)>);
 
 impl<'a> Names<'a> {
     fn new(servers: &[&'a str]) -> Self {
         let folded = |server: &&'a str| (*server, server.to_lowercase());
-        Self {
-            servers: servers.iter().map(folded).collect(),
-        }
+        Self(servers.iter().map(folded).collect())
     }
 
     /// A word as a filter: if the part before its first `:` is a server, or the prefix of one and something follows the colon.
@@ -213,7 +208,7 @@ impl<'a> Names<'a> {
         let name = name.to_lowercase();
         let prefix = prefix.to_lowercase();
         let named = |is_meant: &dyn Fn(&str) -> bool| -> Vec<String> {
-            let meant = self.servers.iter().filter(|(_, folded)| is_meant(folded));
+            let meant = self.0.iter().filter(|(_, folded)| is_meant(folded));
             meant.map(|(server, _)| (*server).to_owned()).collect()
         };
         // `http://` is a URL, even if a server is named `http`.
