@@ -6,7 +6,7 @@
 use std::{
     ffi::{OsStr, OsString},
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -59,34 +59,13 @@ pub(super) fn is_for_engine(name: &OsStr) -> bool {
 
 /// The container with one mark, if there is one.
 pub(super) struct ServerContainer {
-    runtime: PathBuf,
-    mark: String,
+    pub(super) runtime: PathBuf,
+    pub(super) mark: String,
     /// The environment of `runtime`; that of this process where absent.
-    environment: Option<Vec<(OsString, OsString)>>,
+    pub(super) environment: Option<Vec<(OsString, OsString)>>,
 }
 
 impl ServerContainer {
-    /// The container of a program that this daemon started with this environment.
-    pub(super) fn started(
-        runtime: &Path,
-        mark: &str,
-        environment: Vec<(OsString, OsString)>,
-    ) -> Self {
-        Self {
-            environment: Some(environment),
-            ..Self::left(runtime, mark)
-        }
-    }
-
-    /// The container of a program that a dead daemon started.
-    pub(super) fn left(runtime: &Path, mark: &str) -> Self {
-        Self {
-            runtime: runtime.to_owned(),
-            mark: mark.to_owned(),
-            environment: None,
-        }
-    }
-
     /// [`ServerContainer::remove`] beside other work, within [`REMOVAL`].
     pub(super) async fn removed(self, settled: Duration) -> Result<(), String> {
         let deadline = Instant::now() + REMOVAL;

@@ -145,7 +145,11 @@ pub fn spawn(
     let mut entry = ledger.announce(&launch.server, runtime.as_deref());
     let container = runtime.map(|runtime| {
         command.args(launch.run_arguments(base_env, entry.mark()));
-        ServerContainer::started(&runtime, entry.mark(), launch::environment_of(&command))
+        ServerContainer {
+            runtime,
+            mark: entry.mark().to_owned(),
+            environment: Some(launch::environment_of(&command)),
+        }
     });
     command.env(ledger::MARK, entry.mark());
     let exit = watch::Sender::new(None);

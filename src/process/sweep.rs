@@ -102,9 +102,13 @@ impl ChildLedger {
         if is_alive(&announced.daemon) {
             return Verdict::NotOurs;
         }
-        let runtime = announced.container_runtime;
+        let container = announced.container_runtime.map(|runtime| ServerContainer {
+            runtime,
+            mark: mark.clone(),
+            environment: None,
+        });
         Verdict::OrphanEntry(OrphanEntry {
-            container: runtime.map(|runtime| ServerContainer::left(&runtime, &mark)),
+            container,
             path,
             mark,
             server: announced.server,
