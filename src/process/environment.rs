@@ -95,11 +95,7 @@ impl BaseEnvironment {
         inherited.insert("PATH".into(), path);
         Self {
             inherited,
-            set: settings
-                .set
-                .iter()
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
+            set: settings.set.clone().into_iter().collect(),
         }
     }
 
