@@ -25,10 +25,9 @@ const WAITING: usize = 1024 * 1024;
 
 /// A handle to the file; clones are the same file.
 #[derive(Clone)]
-pub(super) struct LogFile {
-    shared: Arc<LogFileShared>,
-}
+pub(super) struct LogFile(Arc<LogFileShared>);
 
+#[derive(Default)]
 struct LogFileShared {
     path: PathBuf,
     queue: Guarded<Queue>,
@@ -56,19 +55,16 @@ enum DiskStep {
 impl LogFile {
     /// Nothing is opened before the first line.
     pub(super) fn new(path: PathBuf) -> Self {
-        let queue = Guarded::default();
-        Self {
-            shared: Arc::new(LogFileShared {
-                path,
-                queue,
-                failures: LogThrottle::default(),
-            }),
-        }
+        let shared = LogFileShared {
+            path,
+            ..LogFileShared::default()
+        };
+        Self(Arc::new(shared))
     }
 
     /// Queues the lines for the disk. Must be called within a tokio runtime.
     pub(super) fn append(&self, lines: &[String]) {
-        let mut queue = self.shared.queue.lock();
+        let mut queue = self.0.queue.lock();
         for line in lines {
             if queue.waiting.len() + line.len() >= WAITING {
                 queue.dropped += 1;
@@ -84,7 +80,7 @@ impl LogFile {
 
     /// Removes the file and those that were set aside, and drops what waits. Must be called within a tokio runtime.
     pub(super) fn remove(&self) {
-        let mut queue = self.shared.queue.lock();
+        let mut queue = self.0.queue.lock();
         queue.waiting.clear();
         (queue.dropped, queue.removed) = (0, true);
         self.write_later(&mut queue);
@@ -93,7 +89,7 @@ impl LogFile {
     fn write_later(&self, queue: &mut Queue) {
         if !queue.writing {
             queue.writing = true;
-            let shared = Arc::clone(&self.shared);
+            let shared = Arc::clone(&self.0);
             tokio::task::spawn_blocking(move || shared.write_out());
         }
     }
