@@ -22,8 +22,7 @@ impl Id {
 
     /// An id that stands in params, as in `notifications/cancelled`.
     pub fn from_raw(value: &super::Raw) -> Option<Self> {
-        matches!(value.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9'))
-            .then(|| Self(value.bytes().clone()))
+        Self::of(value.bytes(), value.as_bytes())
     }
 
     /// The id of an own request: `"p17"`.

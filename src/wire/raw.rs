@@ -94,7 +94,7 @@ impl Raw {
     /// Checks that `text` is one JSON value and takes it in without copying.
     pub fn parse(text: &Bytes) -> Result<Self, NotJson> {
         let value: &RawValue = serde_json::from_slice(text)?;
-        Ok(Self::slice_of(text, value))
+        Ok(Self::trusted(text.slice_ref(value.get().as_bytes())))
     }
 
     /// The same for text that is not shared yet.
@@ -111,11 +111,6 @@ impl Raw {
     /// `{}`
     pub fn empty_object() -> Self {
         Self::trusted(Bytes::from_static(b"{}"))
-    }
-
-    /// `value` must borrow from `frame`.
-    fn slice_of(frame: &Bytes, value: &RawValue) -> Self {
-        Self::trusted(frame.slice_ref(value.get().as_bytes()))
     }
 
     /// Trusts also that these are the members of the object, or the first of more than are kept.

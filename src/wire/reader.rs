@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{
-    scan::{MemberSpan, NEAR},
+    scan::{MemberSpan, NEAR, skip_blanks},
     window::{self, WINDOW, is_short},
 };
 
@@ -78,11 +78,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The end of the blanks that begin at `at`, if any do.
-    pub(super) fn blanks(&self, mut at: usize) -> usize {
-        while matches!(self.text.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            at += 1;
-        }
-        at
+    pub(super) fn blanks(&self, at: usize) -> usize {
+        skip_blanks(self.text, at)
     }
 
     fn take(&self, at: usize, byte: u8) -> Option<()> {

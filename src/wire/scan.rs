@@ -60,11 +60,7 @@ pub struct Members<'a> {
 impl<'a> Members<'a> {
     /// No members unless `text` is an object.
     pub fn of(text: &'a [u8]) -> Self {
-        let at = if text.first() == Some(&b'{') {
-            1
-        } else {
-            text.len()
-        };
+        let at = inside(text, b'{');
         Self { text, at }
     }
 
@@ -116,11 +112,7 @@ pub struct Elements<'a> {
 impl<'a> Elements<'a> {
     /// No elements unless `text` is an array.
     pub fn of(text: &'a [u8]) -> Self {
-        let at = if text.first() == Some(&b'[') {
-            1
-        } else {
-            text.len()
-        };
+        let at = inside(text, b'[');
         Self { text, at }
     }
 
@@ -144,7 +136,16 @@ impl Iterator for Elements<'_> {
     }
 }
 
-fn skip_blanks(text: &[u8], mut at: usize) -> usize {
+/// Where the inside begins of a text that `open` opens; the end of another.
+fn inside(text: &[u8], open: u8) -> usize {
+    if text.first() == Some(&open) {
+        1
+    } else {
+        text.len()
+    }
+}
+
+pub(super) fn skip_blanks(text: &[u8], mut at: usize) -> usize {
     while matches!(text.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
         at += 1;
     }
