@@ -3,8 +3,6 @@
 
 use std::{collections::HashSet, sync::OnceLock};
 
-use serde::Deserialize;
-
 use super::{
     server_catalog::{
         Hints, Listing, Lookups, Problem, Prompt, Resource, ServerCatalog, Template, Tool, declares,
@@ -209,22 +207,11 @@ fn fingerprint(definition: &Raw, scanner: &Scanner) -> Fingerprint {
     }
 }
 
+/// Annotations of another type are ignored.
 fn hints(definition: &Raw) -> Hints {
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct View {
-        read_only_hint: Option<bool>,
-        destructive_hint: Option<bool>,
-    }
-    // Annotations of another type are ignored.
-    let view: View = definition
-        .get("annotations")
-        .and_then(|a| a.read().ok())
-        .unwrap_or_default();
-    Hints {
-        read_only: view.read_only_hint,
-        destructive: view.destructive_hint,
-    }
+    let annotations = definition.get("annotations");
+    let hints = annotations.and_then(|annotations| annotations.read().ok());
+    hints.unwrap_or_default()
 }
 
 impl Listed for Prompt {

@@ -4,6 +4,8 @@ mod lookups;
 
 use std::{fmt, sync::OnceLock};
 
+use serde::Deserialize;
+
 pub(super) use self::lookups::Lookups;
 use super::uri_templates::{LooseTemplate, literal_length};
 use crate::{
@@ -122,11 +124,14 @@ impl Tool {
 }
 
 /// The annotations that decide how a tool may be called; `None` where the server does not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Hints {
     /// It changes nothing.
+    #[serde(rename = "readOnlyHint")]
     pub read_only: Option<bool>,
     /// It may destroy something.
+    #[serde(rename = "destructiveHint")]
     pub destructive: Option<bool>,
 }
 
