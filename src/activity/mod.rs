@@ -73,7 +73,7 @@ use self::{
     store::ActivityStore,
 };
 use crate::{
-    config::{Kept, Settings},
+    config::{ActivitySettings, Kept, Settings},
     failure::ErrorCode,
     runtime::sync::Guarded,
     telemetry::{
@@ -348,14 +348,9 @@ impl Activity {
         Redaction::new(self.0.settings.borrow().secrets())
     }
 
-    /// Whether records have arguments.
-    fn keeps_arguments(&self) -> bool {
-        self.0.settings.borrow().activity.arguments != Kept::Off
-    }
-
-    /// Whether records have results.
-    fn keeps_results(&self) -> bool {
-        self.0.settings.borrow().activity.results != Kept::Off
+    /// Whether records have this part.
+    fn keeps(&self, part: fn(&ActivitySettings) -> Kept) -> bool {
+        part(&self.0.settings.borrow().activity) != Kept::Off
     }
 
     /// Waits until all events so far are written, but at most [`FLUSH`].

@@ -57,18 +57,7 @@ pub struct OpenCall {
 
 impl OpenCall {
     pub(super) fn new(activity: Activity, new: NewCall<'_>) -> Self {
-        let NewCall {
-            id,
-            parent,
-            caller,
-            client,
-            endpoint,
-            method,
-            body,
-            trace,
-            course,
-        } = new;
-        let (kept, request_bytes) = match body {
+        let (kept, request_bytes) = match new.body {
             CallBody::Params(params) => {
                 kept(&activity, params, |params| match params.get("arguments") {
                     Some(arguments) => SeenBody::Arguments(kept_copy(&arguments)),
@@ -80,14 +69,14 @@ impl OpenCall {
             }),
         };
         let began = Instant::now();
-        course.begin(began);
+        new.course.begin(began);
         let call = SeenCall {
-            id,
-            parent,
-            caller,
-            client: small_client(client),
-            endpoint,
-            method: well_known(method),
+            id: new.id,
+            parent: new.parent,
+            caller: new.caller,
+            client: small_client(new.client),
+            endpoint: new.endpoint,
+            method: well_known(new.method),
             server: None,
             thing: ThingCalled::Nothing,
             variant: None,
@@ -97,8 +86,8 @@ impl OpenCall {
             began,
             ended: began,
             end: CallEnd::Withdrawn,
-            trace,
-            course,
+            trace: new.trace,
+            course: new.course,
         };
         Self {
             activity,
@@ -126,7 +115,7 @@ impl OpenCall {
     pub fn answered(self, result: &Raw) {
         let size = result.as_bytes().len();
         let outcome = outcome_of_result(result);
-        let is_wanted = self.activity.keeps_results() || is_failure(outcome);
+        let is_wanted = self.activity.keeps(|kept| kept.results) || is_failure(outcome);
         let kept = (is_wanted && size <= LARGEST_BODY).then(|| kept_copy(result));
         self.end(CallEnd::Result {
             size,
@@ -176,7 +165,7 @@ impl Drop for OpenCall {
 /// The part of the request that is kept, and the size of the whole request.
 fn kept(activity: &Activity, raw: Option<&Raw>, body: fn(&Raw) -> SeenBody) -> (SeenBody, usize) {
     let size = raw.map_or(0, |raw| raw.as_bytes().len());
-    let is_wanted = activity.keeps_arguments() && size <= LARGEST_BODY;
+    let is_wanted = activity.keeps(|kept| kept.arguments) && size <= LARGEST_BODY;
     let raw = raw.filter(|_| is_wanted);
     (raw.map_or(SeenBody::Nothing, body), size)
 }
