@@ -1,7 +1,6 @@
 //! An approval as a step that can be undone: the changes that it made in a ledger. Pure.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::{Approved, Baseline, Ledger, ThingKind, file};
 use crate::{text::ServerName, trust::fingerprint::Fingerprint, wire::Raw};
@@ -30,11 +29,9 @@ pub struct SteppedThing<'a> {
 const APPROVED: &str = "approved";
 
 #[derive(Serialize, Deserialize)]
-struct Stored<'a> {
-    #[serde(borrow)]
-    before: &'a RawValue,
-    #[serde(borrow)]
-    after: &'a RawValue,
+struct Stored {
+    before: Raw,
+    after: Raw,
 }
 
 impl ApprovalStep {
@@ -160,24 +157,23 @@ impl ApprovalStep {
     pub fn to_text(&self) -> Option<String> {
         let raw = |ledger| {
             let text = file::text_of(&self.server, ledger).ok()?;
-            RawValue::from_string(String::from_utf8(text).ok()?).ok()
+            Raw::parse(&text.into()).ok()
         };
-        let (before, after) = (raw(&self.before)?, raw(&self.after)?);
         let stored = Stored {
-            before: &before,
-            after: &after,
+            before: raw(&self.before)?,
+            after: raw(&self.after)?,
         };
         serde_json::to_string(&stored).ok()
     }
 
     /// Parses what [`ApprovalStep::to_text`] writes.
     pub fn parse(server: &ServerName, text: &str) -> Option<Self> {
-        let stored: Stored<'_> = serde_json::from_str(text).ok()?;
-        let ledger = |raw: &RawValue| file::parse(raw.get().as_bytes(), server).ok();
+        let stored: Stored = serde_json::from_str(text).ok()?;
+        let ledger = |raw: &Raw| file::parse(raw.as_bytes(), server).ok();
         Some(Self {
             server: server.clone(),
-            before: ledger(stored.before)?,
-            after: ledger(stored.after)?,
+            before: ledger(&stored.before)?,
+            after: ledger(&stored.after)?,
         })
     }
 }
