@@ -130,12 +130,7 @@ impl OwnListings {
         key: &OwnKey,
         listing: Option<&Arc<OwnListing>>,
     ) -> bool {
-        let has_any = self
-            .table
-            .load()
-            .get(server)
-            .is_some_and(|of| of.contains_key(key));
-        if listing.is_none() && !has_any {
+        if listing.is_none() && self.get(server, key).is_none() {
             return false;
         }
         self.table.rcu(|table| {
