@@ -11,10 +11,10 @@ use super::{
     call_tallies::CallTally,
     failures::StoreError,
     outcome::is_failure,
-    seen_call::{SeenCall, ThingCalled, if_known},
+    seen_call::{SeenCall, if_known},
     store::LookedBack,
 };
-use crate::{telemetry::metrics::CountedCall, text::moment};
+use crate::{telemetry::metrics::CountedCall, text::moment, wire::Thing};
 
 /// Limit: records that are read back in all.
 const MOST: usize = 500_000;
@@ -79,7 +79,7 @@ pub(super) fn count_call(
 ) {
     let redacted = |name: &str| redaction.name(name);
     let tool = match &call.thing {
-        ThingCalled::Tool(tool) => Some(redacted(tool)),
+        Thing::Tool(tool) => Some(redacted(tool)),
         _ => None,
     };
     let server = call.known_server().map(redacted);

@@ -6,9 +6,12 @@ use super::{
     call_kind::{CallKind, CallMoment},
     call_tallies::{CallTallies, CallTally, TallyPlace},
     record::RecordMaker,
-    seen_call::{CallEnd, SeenCall, ThingCalled},
+    seen_call::{CallEnd, SeenCall},
 };
-use crate::runtime::quick_map::{QuickHash, QuickMap};
+use crate::{
+    runtime::quick_map::{QuickHash, QuickMap},
+    wire::Thing,
+};
 
 /// Limit: kinds that are remembered, and bytes of a client's implementation in one.
 const MOST: usize = 1_024;
@@ -36,7 +39,7 @@ impl KnownCalls {
         call: &SeenCall,
         moment: CallMoment,
     ) -> Option<&CallKind> {
-        let ThingCalled::Tool(tool) = &call.thing else {
+        let Thing::Tool(tool) = &call.thing else {
             return None;
         };
         let is_result = matches!(call.end, CallEnd::Result { .. });
@@ -106,7 +109,7 @@ mod tests {
             endpoint: None,
             method: well_known("tools/call"),
             server: None,
-            thing: ThingCalled::Tool(tool.into()),
+            thing: Thing::Tool(tool.to_owned().into()),
             variant: None,
             trace: None,
             course: Arc::default(),
@@ -190,7 +193,7 @@ mod tests {
                 for (call, minute) in calls {
                     let moment = CallMoment { millis: minute * MINUTE, outcome: call.end.outcome(), run: 3 };
                     known.tally(&maker, call, moment).expect("it ended with a result");
-                    let ThingCalled::Tool(tool) = &call.thing else {
+                    let Thing::Tool(tool) = &call.thing else {
                         unreachable!("they are all of tools");
                     };
                     let server = call.server.as_deref().map(|server| redaction.name(server));

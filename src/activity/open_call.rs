@@ -7,7 +7,7 @@ use super::{
     copies::{bounded, kept_copy, small_client, small_error, well_known},
     outcome::{is_failure, outcome_of_result},
     redaction::LARGEST_BODY,
-    seen_call::{CallEnd, SeenBody, SeenCall, ThingCalled},
+    seen_call::{CallEnd, SeenBody, SeenCall},
 };
 use crate::{
     failure::Failure,
@@ -78,7 +78,7 @@ impl OpenCall {
             endpoint: new.endpoint,
             method: well_known(new.method),
             server: None,
-            thing: ThingCalled::Nothing,
+            thing: Thing::Nothing,
             variant: None,
             intent: None,
             body: kept,
@@ -99,7 +99,8 @@ impl OpenCall {
     pub fn is_of(&mut self, server: Option<&str>, thing: &Thing<'_>) {
         if let Some(call) = &mut self.call {
             call.server = server.map(|name| bounded(name).into());
-            call.thing = ThingCalled::of(thing);
+            let name = bounded(thing.name().unwrap_or_default()).to_owned();
+            call.thing = thing.named(name.into());
         }
     }
 

@@ -11,11 +11,11 @@ use super::{
     course::FINGERPRINT,
     outcome::is_failure,
     redaction::{masked, uri},
-    seen_call::{CallEnd, SeenBody, SeenCall, ThingCalled},
+    seen_call::{CallEnd, SeenBody, SeenCall},
 };
 use crate::{
     config::{ActivitySettings, Kept},
-    wire::{Edit, Raw, splice},
+    wire::{Edit, Raw, Thing, splice},
 };
 
 /// A record; keys that do not apply are absent.
@@ -227,11 +227,11 @@ impl RecordMaker<'_> {
             ..ActivityRecord::default()
         };
         match &call.thing {
-            ThingCalled::Tool(tool) => record.tool = name(tool),
-            ThingCalled::Prompt(prompt) => record.prompt = name(prompt),
-            ThingCalled::Resource(address) => record.resource = Some(uri(redaction, address)),
-            ThingCalled::Task(task) => record.task = name(task),
-            ThingCalled::Nothing => (),
+            Thing::Tool(tool) => record.tool = name(tool),
+            Thing::Prompt(prompt) => record.prompt = name(prompt),
+            Thing::Resource(address) => record.resource = Some(uri(redaction, address)),
+            Thing::Task(task) => record.task = name(task),
+            Thing::Nothing => (),
         }
         record
     }

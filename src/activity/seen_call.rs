@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
-use super::{copies::bounded, course::CallCourse};
+use super::course::CallCourse;
 use crate::{
     failure::{ErrorCode, Failure},
     telemetry::spans::CallTrace,
@@ -20,7 +20,7 @@ pub(super) struct SeenCall {
     pub(super) endpoint: Option<CallEntrance>,
     pub(super) method: Cow<'static, str>,
     pub(super) server: Option<Box<str>>,
-    pub(super) thing: ThingCalled,
+    pub(super) thing: Thing<'static>,
     pub(super) variant: Option<&'static str>,
     pub(super) intent: Option<StatedIntent>,
     pub(super) body: SeenBody,
@@ -109,28 +109,6 @@ pub struct StatedIntent {
     pub data_sensitivity: Option<String>,
     /// The caller's reason for the call.
     pub reason: Option<String>,
-}
-
-/// The thing that is called.
-#[derive(Debug)]
-pub(super) enum ThingCalled {
-    Tool(Box<str>),
-    Prompt(Box<str>),
-    Resource(Box<str>),
-    Task(Box<str>),
-    Nothing,
-}
-
-impl ThingCalled {
-    pub(super) fn of(thing: &Thing<'_>) -> Self {
-        match thing {
-            Thing::Tool(name) => Self::Tool(bounded(name).into()),
-            Thing::Prompt(name) => Self::Prompt(bounded(name).into()),
-            Thing::Resource(uri) => Self::Resource(bounded(uri).into()),
-            Thing::Task(id) => Self::Task(bounded(id).into()),
-            Thing::Nothing => Self::Nothing,
-        }
-    }
 }
 
 /// The part of a request that is kept until its record is made.

@@ -111,13 +111,7 @@ impl<'a> Target<'a> {
     /// The same request for the thing of another name.
     #[must_use]
     pub fn renamed(self, name: &'a str) -> Self {
-        let thing = match self.thing {
-            Thing::Tool(_) => Thing::Tool(name.into()),
-            Thing::Prompt(_) => Thing::Prompt(name.into()),
-            Thing::Resource(_) => Thing::Resource(name.into()),
-            Thing::Task(_) => Thing::Task(name.into()),
-            Thing::Nothing => Thing::Nothing,
-        };
+        let thing = self.thing.named(name.into());
         Self { thing, ..self }
     }
 
@@ -179,6 +173,18 @@ impl<'a> Target<'a> {
 }
 
 impl Thing<'_> {
+    /// The same kind of thing, of another name.
+    #[must_use]
+    pub fn named<'n>(&self, name: Cow<'n, str>) -> Thing<'n> {
+        match self {
+            Self::Tool(_) => Thing::Tool(name),
+            Self::Prompt(_) => Thing::Prompt(name),
+            Self::Resource(_) => Thing::Resource(name),
+            Self::Task(_) => Thing::Task(name),
+            Self::Nothing => Thing::Nothing,
+        }
+    }
+
     /// The name, the URI or the id.
     pub fn name(&self) -> Option<&str> {
         match self {
