@@ -1,6 +1,6 @@
 //! Records, as they are stored and shown, and how they are made of events.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -361,19 +361,15 @@ impl RecordMaker<'_> {
     }
 
     fn of_change(&self, change: &OperatorChange) -> ActivityRecord {
+        let name = |name: &str| self.redaction.name(name);
         let sentence = |text: &String| self.redaction.sentence(text);
+        let detail = change.detail.as_ref().map(sentence);
         let record = ActivityRecord {
             kind: "change".to_owned(),
-            caller: Some(self.redaction.name(&change.caller)),
+            caller: Some(name(&change.caller)),
             action: Some(change.action.to_owned()),
-            server: change
-                .server
-                .as_deref()
-                .map(|server| self.redaction.name(server)),
-            detail: joined(
-                change.detail.as_ref().map(sentence),
-                self.things(&change.things, 0),
-            ),
+            server: change.server.as_deref().map(name),
+            detail: joined(detail, self.things(&change.things, 0)),
             ..ActivityRecord::default()
         };
         record.ended(change.error.as_ref().map(sentence))
@@ -382,17 +378,14 @@ impl RecordMaker<'_> {
     fn of_server(&self, news: &ServerNews) -> ActivityRecord {
         let step = &news.step;
         let sentence = |text: &String| self.redaction.sentence(text);
+        let detail = step.detail.as_ref().map(sentence);
+        let micros = |took: Duration| u64::try_from(took.as_micros()).ok();
         let record = ActivityRecord {
             kind: "server".to_owned(),
             action: Some(news.action.to_owned()),
             server: Some(self.redaction.name(&news.server)),
-            detail: joined(
-                step.detail.as_ref().map(sentence),
-                self.things(&news.things, news.more),
-            ),
-            duration_us: step
-                .took
-                .and_then(|took| u64::try_from(took.as_micros()).ok()),
+            detail: joined(detail, self.things(&news.things, news.more)),
+            duration_us: step.took.and_then(micros),
             times: step.times,
             ..ActivityRecord::default()
         };
