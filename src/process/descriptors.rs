@@ -20,7 +20,7 @@ mod unix {
     const ON_MACOS: u64 = 10_240;
 
     /// The limit that this process began with.
-    static BEFORE: OnceLock<Rlimit> = OnceLock::new();
+    pub(super) static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
     /// Raises the limit once; later it only says what the limit is.
     pub(super) fn raise() -> usize {
@@ -48,20 +48,6 @@ mod unix {
         };
         setrlimit(Resource::Nofile, limit).is_ok()
     }
-
-    /// There is a way to do so on Linux only; elsewhere children begin with our limit.
-    #[cfg(target_os = "linux")]
-    pub(super) fn give_back(child: u32) {
-        let Some(before) = BEFORE.get() else { return };
-        let child = rustix::process::Pid::from_raw(child.cast_signed());
-        // The only failure is that it has ended.
-        if child.is_some() {
-            let _ = rustix::process::prlimit(child, Resource::Nofile, *before);
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn give_back(_: u32) {}
 }
 
 /// Raises the limit of open files to what the system allows, and gives the limit.
@@ -73,10 +59,19 @@ pub fn raise_descriptor_limit() -> usize {
     limit
 }
 
-/// Gives a child that was just started the limit that this process began with.
+/// Gives a child that was just started the limit that this process began with. There is a way to do so on Linux only; elsewhere children begin
+/// with our limit.
+#[cfg(target_os = "linux")]
 pub(super) fn give_back(child: u32) {
-    #[cfg(unix)]
-    unix::give_back(child);
-    #[cfg(not(unix))]
-    let _ = child;
+    let Some(before) = unix::BEFORE.get() else {
+        return;
+    };
+    let child = rustix::process::Pid::from_raw(child.cast_signed());
+    // The only failure is that it has ended.
+    if child.is_some() {
+        let _ = rustix::process::prlimit(child, rustix::process::Resource::Nofile, *before);
+    }
 }
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn give_back(_: u32) {}
