@@ -151,10 +151,8 @@ impl ActivityStore {
         self.write(|transaction| {
             transaction.open_table(RECORDS).map_err(StoreError::of)?;
             let mut facts = transaction.open_table(FACTS).map_err(StoreError::of)?;
-            let run = facts
-                .get(RUN)
-                .map_err(StoreError::of)?
-                .map_or(0, |run| run.value());
+            let run = facts.get(RUN).map_err(StoreError::of)?;
+            let run = run.map_or(0, |run| run.value());
             facts.insert(FORMAT, OURS).map_err(StoreError::of)?;
             facts.insert(RUN, run + 1).map_err(StoreError::of)?;
             Ok(())
