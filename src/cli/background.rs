@@ -19,7 +19,7 @@ use super::{CommandFailure, Done, Output, connection, failure::own_program, outp
 use crate::{
     config::duration,
     daemon::ServeError,
-    daemon_client::bridge::{AbsentDaemon, BridgeHost},
+    daemon_client::bridge::{AbsentDaemon, BridgeHost, Unserved},
     failure::ErrorCode,
     management::Files,
     process,
@@ -221,8 +221,7 @@ fn absent(failure: CommandFailure) -> AbsentDaemon {
         why: failure.in_words(),
         code: failure.code.unwrap_or(ErrorCode::Internal),
         step: failure.next_step.unwrap_or_default(),
-        is_ourselves: false,
-        is_refusal: false,
+        unserved: Unserved::NoDaemon,
     }
 }
 

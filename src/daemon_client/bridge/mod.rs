@@ -76,21 +76,8 @@ pub struct AbsentDaemon {
     pub step: String,
     /// The kind of failure.
     pub code: ErrorCode,
-    /// Whether the daemon has started us: it lets us in at no time.
-    pub is_ourselves: bool,
-    /// Whether there is one, and it refuses the client.
-    pub is_refusal: bool,
-}
-
-impl AbsentDaemon {
     /// The end of a client for whom there was none at any time.
-    fn unserved(&self) -> Unserved {
-        if self.is_refusal {
-            Unserved::Refused(self.code)
-        } else {
-            Unserved::NoDaemon
-        }
-    }
+    pub unserved: Unserved,
 }
 
 /// Why a client was not served.
@@ -204,7 +191,7 @@ impl<H: BridgeHost> Bridge<H> {
         // Without waiting for the first line, so that the daemon starts while the client does. Every request reports a failure.
         let first = self.attach().await;
         if let Err(absent) = &first
-            && !absent.is_ourselves
+            && !matches!(absent.unserved, Unserved::StartedByDaemon)
         {
             self.host.fail(&absent.why, &absent.step);
         }
@@ -222,8 +209,8 @@ impl<H: BridgeHost> Bridge<H> {
                             answered?;
                         }
                         self.part().await;
-                        return match &first {
-                            Err(absent) if !is_attached => Err(absent.unserved()),
+                        return match first {
+                            Err(absent) if !is_attached => Err(absent.unserved),
                             _ => Ok(()),
                         };
                     }
@@ -277,10 +264,9 @@ impl<H: BridgeHost> Bridge<H> {
                     let answer = requests::unreachable(one, &absent);
                     self.shared.tell(answer).await;
                 }
-                return if absent.is_ourselves {
-                    Err(Unserved::StartedByDaemon)
-                } else {
-                    Ok(())
+                return match absent.unserved {
+                    ourselves @ Unserved::StartedByDaemon => Err(ourselves),
+                    _ => Ok(()),
                 };
             }
         }
@@ -313,8 +299,7 @@ impl<H: BridgeHost> Bridge<H> {
                     why: "the client has disconnected".to_owned(),
                     step: "start it again".to_owned(),
                     code: ErrorCode::Internal,
-                    is_ourselves: false,
-                    is_refusal: false,
+                    unserved: Unserved::NoDaemon,
                 });
             }
         };

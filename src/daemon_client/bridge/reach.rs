@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    AbsentDaemon, BridgeHost,
+    AbsentDaemon, BridgeHost, Unserved,
     daemon_socket::{DaemonConnection, DaemonSocket, DaemonSocketError},
 };
 
@@ -38,8 +38,11 @@ pub(super) async fn reach(
                     why: error.to_string(),
                     step: error.step(),
                     code: error.code(),
-                    is_ourselves: matches!(error, DaemonSocketError::Ourselves),
-                    is_refusal: matches!(error, DaemonSocketError::Refused { .. }),
+                    unserved: match error {
+                        DaemonSocketError::Ourselves => Unserved::StartedByDaemon,
+                        DaemonSocketError::Refused { .. } => Unserved::Refused(error.code()),
+                        _ => Unserved::NoDaemon,
+                    },
                 });
             }
         }
