@@ -44,13 +44,6 @@ pub struct DaemonSocket {
 /// Lines both ways.
 pub(super) type DaemonConnection = TokioIo<Upgraded>;
 
-/// A connection that is open.
-pub(super) struct OpenedSocket {
-    pub(super) connection: DaemonConnection,
-    /// What to tell a person of a daemon of another version.
-    pub(super) version_note: Option<String>,
-}
-
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DaemonSocketError {
@@ -115,15 +108,17 @@ impl DaemonSocketError {
 }
 
 impl DaemonSocket {
-    /// Connects. A daemon of another version comes with a note about it.
-    pub(super) async fn connect(&self) -> Result<OpenedSocket, DaemonSocketError> {
+    /// Connects. A daemon of another version comes with what to tell a person about it.
+    pub(super) async fn connect(
+        &self,
+    ) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
         match timeout(UPGRADE_WITHIN, self.upgrade()).await {
             Ok(opened) => opened,
             Err(_) => Err(DaemonSocketError::TimedOut(self.path.clone())),
         }
     }
 
-    async fn upgrade(&self) -> Result<OpenedSocket, DaemonSocketError> {
+    async fn upgrade(&self) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
         let stream = open_socket(&self.path)
             .await
             .map_err(|error| match error.kind() {
@@ -147,10 +142,7 @@ impl DaemonSocket {
         }
         let version_note = version_of(answer.headers()).and_then(management::version_note);
         let upgraded = upgrade::on(answer).await.map_err(|_| self.not_running())?;
-        Ok(OpenedSocket {
-            connection: TokioIo::new(upgraded),
-            version_note,
-        })
+        Ok((TokioIo::new(upgraded), version_note))
     }
 
     fn request(&self) -> Result<Request<Empty<Bytes>>, DaemonSocketError> {

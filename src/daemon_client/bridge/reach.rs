@@ -25,12 +25,12 @@ pub(super) async fn reach(
     let mut started = false;
     loop {
         match socket.connect().await {
-            Ok(opened) => {
+            Ok((connection, version_note)) => {
                 host.check_daemon().await?;
-                if let Some(note) = opened.version_note {
+                if let Some(note) = version_note {
                     host.note(&note);
                 }
-                return Ok(opened.connection);
+                return Ok(connection);
             }
             Err(DaemonSocketError::NotRunning(_)) if Instant::now() < deadline => (),
             Err(error) => {
