@@ -16,6 +16,7 @@ use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -397,16 +398,9 @@ pub fn refusal(status: StatusCode, body: &[u8]) -> DaemonRefusal {
 
 /// What an MCP endpoint says: the same inside a JSON-RPC error.
 fn rpc_refusal(body: &[u8]) -> Option<DaemonRefusal> {
-    #[derive(Deserialize)]
-    struct Answer {
-        error: RpcRefusal,
-    }
-    #[derive(Deserialize)]
-    struct RpcRefusal {
-        data: RefusalBody,
-    }
-    let Answer { error } = serde_json::from_slice(body).ok()?;
-    Some(error.data.at_terminal())
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    let refusal = RefusalBody::deserialize(answer.pointer("/error/data")?).ok()?;
+    Some(refusal.at_terminal())
 }
 
 /// Reads an answer.
