@@ -14,17 +14,11 @@ use crate::{
 const HOUSEKEEPING: Duration = Duration::from_mins(1);
 
 /// Keeps the secrets of the settings in force out of the log.
-pub(super) async fn hide_secrets(
-    mut settings: watch::Receiver<Arc<Settings>>,
-    ending: CancellationToken,
-) {
-    let changes = async {
-        while settings.changed().await.is_ok() {
-            let secrets = settings.borrow_and_update().secrets();
-            logging::hide(secrets);
-        }
-    };
-    ending.run_until_cancelled(changes).await;
+pub(super) async fn hide_secrets(mut settings: watch::Receiver<Arc<Settings>>) {
+    while settings.changed().await.is_ok() {
+        let secrets = settings.borrow_and_update().secrets();
+        logging::hide(secrets);
+    }
 }
 
 /// Ends the processes that an earlier daemon left running.
@@ -51,11 +45,9 @@ pub(super) async fn until(ending: CancellationToken, work: impl Future<Output = 
     ending.run_until_cancelled(work).await;
 }
 
-pub(super) async fn housekeeping(sessions: Sessions, ending: CancellationToken) {
+pub(super) async fn housekeeping(sessions: Sessions) {
     loop {
-        tokio::select! {
-            () = ending.cancelled() => return,
-            () = tokio::time::sleep(HOUSEKEEPING) => sessions.forget_silent(),
-        }
+        tokio::time::sleep(HOUSEKEEPING).await;
+        sessions.forget_silent();
     }
 }

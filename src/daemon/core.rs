@@ -179,11 +179,12 @@ impl CoreTasks {
         let config_file = core.places.config_file.clone();
         tasks.spawn(shared_file::keep(config_file, ending.clone()));
         tasks.spawn(self.catalog.run(ending.clone()));
-        tasks.spawn(hide_secrets(core.keeper.subscribe(), ending.clone()));
+        let hiding = hide_secrets(core.keeper.subscribe());
+        tasks.spawn(until(ending.clone(), hiding));
         tasks.spawn(end_logins(self.logins, ending.clone()));
         tasks.spawn(self.supervisor.run(ending.clone()));
         tasks.spawn(core.inbound.clone().announce_changes());
-        tasks.spawn(housekeeping(core.sessions.clone(), ending.clone()));
+        tasks.spawn(until(ending.clone(), housekeeping(core.sessions.clone())));
         tasks.spawn(self.session_records.run(ending.clone()));
         let unanswered = core.router.clone().give_up_unanswered();
         tasks.spawn(until(ending.clone(), unanswered));
