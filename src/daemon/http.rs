@@ -183,7 +183,10 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, memory, busy)))
         }
     });
-    let serving = protocol()
+    // hyper counts the silence before a head, too: those that are silent are ended by `end_silent`, and slow heads by `ClientIo`.
+    let serving = http1::Builder::new()
+        .header_read_timeout(None)
+        .max_buf_size(LONGEST_HEAD)
         .serve_connection(TokioIo::new(io), service)
         .with_upgrades();
     let mut serving = pin!(serving);
@@ -202,16 +205,6 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     if let Err(error) = ended {
         tracing::debug!(%error, "a client's connection ended early");
     }
-}
-
-/// How requests are read.
-fn protocol() -> http1::Builder {
-    let mut protocol = http1::Builder::new();
-    // hyper counts the silence before a head, too: those that are silent are ended by `end_silent`, and slow heads by `ClientIo`.
-    protocol
-        .header_read_timeout(None)
-        .max_buf_size(LONGEST_HEAD);
-    protocol
 }
 
 /// Says that there is no room once the client has begun to ask, for some take no answer before that, and waits for it to hear that: what it
