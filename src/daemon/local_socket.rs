@@ -54,16 +54,13 @@ pub(super) fn check_path(data_dir: &Path) -> Result<(), ServeError> {
 pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
     let listener = open(data_dir).map_err(|error| {
         let path = data_dir.join(SOCKET);
-        let (why, step) = match error.kind() {
-            io::ErrorKind::PermissionDenied => (
-                storage::in_words(&error),
-                "let your user write to the folder, or name another one with --data-dir",
-            ),
-            _ => (
-                storage::in_words(&error),
-                "name another folder with --data-dir",
-            ),
+        let step = match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                "let your user write to the folder, or name another one with --data-dir"
+            }
+            _ => "name another folder with --data-dir",
         };
+        let why = storage::in_words(&error);
         let what = format!("failed to open the socket {}: {why}", path.display());
         ServeError::failed(what, step)
     })?;

@@ -54,11 +54,8 @@ impl DataLock {
     pub(super) fn take(data_dir: &Path) -> Result<Self, ServeError> {
         let path = file_of(data_dir);
         let cannot = |error: io::Error| {
-            ServeError::in_folder(
-                &format!("the lock {} cannot be taken", path.display()),
-                &path,
-                &error,
-            )
+            let what = format!("the lock {} cannot be taken", path.display());
+            ServeError::in_folder(&what, &path, &error)
         };
         let mut file = open(&path).map_err(cannot)?;
         let patience = Instant::now() + FORKED;

@@ -59,9 +59,7 @@ impl ServeError {
     fn outcome(&self) -> &'static str {
         match self.kind {
             Kind::Ended => "",
-            Kind::Usage | Kind::Taken | Kind::Config | Kind::Failed => {
-                "the daemon was not started: "
-            }
+            _ => "the daemon was not started: ",
         }
     }
 
