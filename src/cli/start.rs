@@ -70,8 +70,8 @@ impl RestartCommand {
                 let failed = |error: ServeError| {
                     CommandFailure::failed(error.what()).next(error.next_step())
                 };
-                let checked = daemon::check_lock(&file, is_named);
-                checked.map_err(failed).or_undone(RUNS_ON)?;
+                let loaded = daemon::load_lock(&file, is_named);
+                loaded.map_err(failed).or_undone(RUNS_ON)?;
             }
         }
         let is_service = match &status {

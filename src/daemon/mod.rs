@@ -212,17 +212,14 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
             .map_err(|error| ServeError::failed(error.to_string(), NotLoopback::STEP))?;
     }
     let accepted = settings.lock_file.as_deref();
-    let accepted = accepted.map(|file| lock_file(file, options.locked.is_some()));
+    let accepted = accepted.map(|file| load_lock(file, options.locked.is_some()));
     let lock_file = accepted.transpose()?;
     let data_dir = options.places.data_folder(&settings).to_owned();
     #[cfg(unix)]
     local_socket::check_path(&data_dir)?;
     data_folder::prepare(&data_dir).map_err(|error| {
-        ServeError::in_folder(
-            &format!("the data folder {} cannot be used", data_dir.display()),
-            &data_dir,
-            &error,
-        )
+        let what = format!("the data folder {} cannot be used", data_dir.display());
+        ServeError::in_folder(&what, &data_dir, &error)
     })?;
     let lock = DataLock::take(&data_dir)?;
     if let Err(error) = options.places.note_data_folder(&data_dir) {
@@ -253,13 +250,8 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     running::begin(core, BoundSockets { tcp, local }, background, idle_exit)
 }
 
-/// Whether a daemon could start with this lock file.
-pub fn check_lock(file: &Path, is_named: bool) -> Result<(), ServeError> {
-    lock_file(file, is_named).map(drop)
-}
-
 /// Reads what is accepted. A daemon that cannot do that does not start: it would accept something else.
-fn lock_file(file: &Path, is_named: bool) -> Result<Lock, ServeError> {
+pub fn load_lock(file: &Path, is_named: bool) -> Result<Lock, ServeError> {
     let lock = Lock::load(file).map_err(|error| {
         let name = file.display();
         let what = if matches!(error, LockError::Missing) {
