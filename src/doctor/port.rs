@@ -4,7 +4,6 @@ use std::{
     collections::HashSet,
     fs, io,
     net::{SocketAddr, TcpListener},
-    path::Path,
     time::Duration,
 };
 
@@ -223,25 +222,17 @@ fn owner_of(port: u16) -> Option<(String, u32)> {
     if sockets.is_empty() {
         return None;
     }
-    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
-    let holds = |folder: &Path| {
-        let files = fs::read_dir(folder.join("fd")).ok()?.filter_map(Result::ok);
-        let mut targets = files.filter_map(|file| fs::read_link(file.path()).ok());
-        targets
-            .any(|target| sockets.contains(&*target.to_string_lossy()))
-            .then_some(())
-    };
-    for process in processes {
-        let name = process.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        if holds(&process.path()).is_some() {
-            let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-            return Some((program.trim().to_owned(), pid));
+    let mut processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    processes.find_map(|process| {
+        let pid = process.file_name().to_str()?.parse::<u32>().ok()?;
+        let files = fs::read_dir(process.path().join("fd")).ok()?;
+        let mut targets = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+        if !targets.any(|target| sockets.contains(&*target.to_string_lossy())) {
+            return None;
         }
-    }
-    None
+        let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+        Some((program.trim().to_owned(), pid))
+    })
 }
 
 /// The sockets that listen on the port, as `/proc/PID/fd` names them.
