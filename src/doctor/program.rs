@@ -41,18 +41,14 @@ fn on_path(own: &Path, folders: &[PathBuf]) -> DoctorFinding {
         .iter()
         .map(|(file, _)| file.display().to_string())
         .collect();
-    let this = own.display();
-    match &found[..] {
-        [] => DoctorFinding::ok(PROGRAM, format!("mcpproxy {version}; not on PATH")).at(this),
-        [(_, only)] if *only == own => {
-            DoctorFinding::ok(PROGRAM, format!("mcpproxy {version}")).at(this)
-        }
+    let finding = match &found[..] {
+        [] => DoctorFinding::ok(PROGRAM, format!("mcpproxy {version}; not on PATH")),
+        [(_, only)] if *only == own => DoctorFinding::ok(PROGRAM, format!("mcpproxy {version}")),
         [(_, first), ..] if *first == own => DoctorFinding::warn(
             PROGRAM,
             format!("mcpproxy {version}; PATH has several: {}", names.join(", ")),
             "remove the others, so that clients and shells start the same one",
-        )
-        .at(this),
+        ),
         _ => DoctorFinding::warn(
             PROGRAM,
             format!(
@@ -60,9 +56,9 @@ fn on_path(own: &Path, folders: &[PathBuf]) -> DoctorFinding {
                 names.join(", ")
             ),
             "remove the other one, or put the folder of this one first in PATH",
-        )
-        .at(this),
-    }
+        ),
+    };
+    finding.at(own.display())
 }
 
 fn daemon(status: &StatusReport) -> DoctorFinding {

@@ -105,12 +105,11 @@ impl Trial<'_> {
             ending.cancel();
             tried.unwrap_or_default()
         };
-        let ((), (), tried) = tokio::join!(
+        let ((), (), mut tried) = tokio::join!(
             supervisor.run(ending.clone()),
             catalog_task.run(ending.clone()),
             asking
         );
-        let mut tried = tried;
         tried.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(tried)
     }
