@@ -143,6 +143,14 @@ impl CommandFailure {
         self
     }
 
+    /// The same with this step, if there is one.
+    pub(super) fn next_if(self, step: Option<String>) -> Self {
+        match step {
+            Some(step) => self.next(step),
+            None => self,
+        }
+    }
+
     /// The same with this step, if it has none.
     pub(super) fn or_next(self, step: &str) -> Self {
         match self.next_step {

@@ -91,10 +91,7 @@ impl CallCommand {
                 let schema = example_call::schema_of(&mut daemon, &target.name).await;
                 let step =
                     example_call::completed(&target.name, &schema, &target.arguments.typed());
-                Err(match step {
-                    Some(step) => failure.next(step),
-                    None => failure,
-                })
+                Err(failure.next_if(step))
             }
         }
     }

@@ -64,10 +64,7 @@ impl ConfigSet {
                 );
                 return failure.undone("nothing was changed").next(step);
             }
-            match step_for(&key, &path) {
-                Some(step) => failure.next(step),
-                None => failure,
-            }
+            failure.next_if(step_for(&key, &path))
         })
     }
 }
