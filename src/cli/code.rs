@@ -138,12 +138,7 @@ fn show(body: &[u8], out: Output) -> Done {
     let Some(error) = &ended.error else {
         return Ok(());
     };
-    let failure = failure_of(error, ended.tool_calls);
-    Err(if out.is_json() {
-        failure.shown()
-    } else {
-        failure
-    })
+    Err(failure_of(error, ended.tool_calls).shown())
 }
 
 fn print(ended: &Ended<'_>, out: Output) -> Done {

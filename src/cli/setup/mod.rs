@@ -101,10 +101,9 @@ impl SetupCommand {
         }
         let mut report = SetupReport::of(files.config_file());
         let steps = self.steps(&files, listen, &taken, &connect, &mut report, out);
-        steps.await.map_err(|failure| match failure.next_step {
-            Some(_) => failure,
-            None => failure.next("correct that, then run the same command again"),
-        })?;
+        steps
+            .await
+            .map_err(|failure| failure.or_next("correct that, then run the same command again"))?;
         report.finish(began.elapsed());
         if out.is_json() {
             output::print_value(&report)?;
