@@ -77,13 +77,8 @@ impl Output {
 
     /// The options of a command line that clap could not read.
     fn requested() -> Self {
-        let format = if requests_json(&arguments()) {
-            Format::Json
-        } else {
-            Format::Table
-        };
         Self {
-            format,
+            format: requested_format(&arguments()),
             ..Self::default()
         }
     }
@@ -216,18 +211,18 @@ pub(super) fn print_usage(help_or_mistake: &clap::Error) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// Whether arguments have `-o json`, in any of its spellings.
-fn requests_json(arguments: &[String]) -> bool {
+/// JSON if arguments have `-o json`, in any of its spellings.
+fn requested_format(arguments: &[String]) -> Format {
     let mut before = "";
     for argument in arguments {
         match argument.as_str() {
-            "--" => return false,
-            "-ojson" | "-o=json" | "--output=json" => return true,
-            "json" if matches!(before, "-o" | "--output") => return true,
+            "--" => return Format::Table,
+            "-ojson" | "-o=json" | "--output=json" => return Format::Json,
+            "json" if matches!(before, "-o" | "--output") => return Format::Json,
             other => before = other,
         }
     }
-    false
+    Format::Table
 }
 
 /// The failure of a command that does one thing to several. Prints all failures but the last, which it returns to be printed by the caller,
@@ -272,7 +267,7 @@ pub(super) fn print_table<const N: usize>(
         .into_iter()
         .map(|row| row.map(|cell| for_people(&cell)))
         .collect();
-    write(&table::layout(columns, &rows, terminal_width()))
+    write(&table::layout(columns, &rows, platform::terminal_width()))
 }
 
 /// The first line of a description, shortened for a table.
@@ -293,11 +288,8 @@ pub(super) fn shortened(text: &str) -> String {
 pub(super) fn print_facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>) -> Done {
     let facts = facts.into_iter();
     let facts = facts.map(|(name, value)| [visible(name.as_ref()), for_people(&value)]);
-    write(&table::facts(&facts.collect::<Vec<_>>(), terminal_width()))
-}
-
-fn terminal_width() -> Option<usize> {
-    platform::terminal_width().map(usize::from)
+    let facts: Vec<_> = facts.collect();
+    write(&table::facts(&facts, platform::terminal_width()))
 }
 
 /// Prints JSON text of mcpproxy, indented. The commands in its steps get the options of this command line.

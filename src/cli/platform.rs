@@ -11,13 +11,13 @@ pub(super) type StdoutStream = Box<dyn AsyncWrite + Unpin + Send>;
 
 /// The width in columns of the terminal behind stdout, if there is one and reports it.
 #[cfg(unix)]
-pub(super) fn terminal_width() -> Option<u16> {
+pub(super) fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-    (size.ws_col > 0).then_some(size.ws_col)
+    (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
 #[cfg(not(unix))]
-pub(super) fn terminal_width() -> Option<u16> {
+pub(super) fn terminal_width() -> Option<usize> {
     None
 }
 
