@@ -43,11 +43,9 @@ impl DaemonOptions {
     pub(super) fn arguments(&self) -> Done<Vec<String>> {
         let mut all = Vec::new();
         let mut put = |option: &str, value: Option<String>| {
-            all.extend(
-                value
-                    .into_iter()
-                    .flat_map(|value| [option.to_owned(), value]),
-            );
+            if let Some(value) = value {
+                all.extend([option.to_owned(), value]);
+            }
         };
         put("--listen", self.address());
         put("--mode", self.mode.clone());

@@ -77,14 +77,9 @@ pub(super) fn daemon_socket(
 }
 
 fn endpoint(text: &str) -> Result<String, String> {
-    match text.parse::<http::Uri>() {
-        Ok(uri)
-            if uri
-                .path_and_query()
-                .is_some_and(|path| path.as_str() == text) =>
-        {
-            Ok(text.to_owned())
-        }
+    let uri = text.parse::<http::Uri>().ok();
+    match uri.as_ref().and_then(http::Uri::path_and_query) {
+        Some(path) if path.as_str() == text => Ok(text.to_owned()),
         _ => Err("write a path such as /mcp or /mcp/all".to_owned()),
     }
 }

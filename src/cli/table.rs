@@ -130,9 +130,7 @@ fn below<const N: usize>(columns: &[Column; N], rows: &[[String; N]], terminal: 
             let text = format!("{}: {cell}", column.header.to_lowercase());
             let width = terminal.saturating_sub(INDENT.len()).max(1);
             for line in cut(wrap(&text, width), lines, width) {
-                out.push_str(INDENT);
-                out.push_str(&line);
-                out.push('\n');
+                out.extend([INDENT, &line, "\n"]);
             }
         }
     }
@@ -188,8 +186,7 @@ fn words(text: &str, width: usize) -> Vec<String> {
         match lines.last_mut() {
             Some(line) if line.is_empty() => line.push_str(word),
             Some(line) if line.width() + 1 + word.width() <= width => {
-                line.push(' ');
-                line.push_str(word);
+                line.extend([" ", word]);
             }
             _ => lines.push(word.to_owned()),
         }

@@ -132,8 +132,7 @@ pub(super) fn summarize(inspection: &Inspection) -> String {
     let mut offered = count(number(ThingKind::Tool), "tool");
     for (kind, word) in kinds {
         if let number @ 1.. = number(kind) {
-            offered.push_str(", ");
-            offered.push_str(&count(number, word));
+            offered.extend([", ", &count(number, word)]);
         }
     }
     if number(ThingKind::Instructions) > 0 {
@@ -174,8 +173,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Done {
     // A server's instructions have no name.
     let mut head = visible(format!("{} {}", thing.kind.as_str(), thing.name).trim_end());
     if let Some(call_with) = thing.call_with {
-        let added = format!(" ({})", call_with.as_str());
-        head.push_str(&added);
+        head.extend([" (", call_with.as_str(), ")"]);
     }
     head.push_str(match (thing.held, looks_dangerous(&thing.findings)) {
         _ if thing.is_unreadable() => ": ",
