@@ -132,26 +132,25 @@ pub(super) fn report(started: Result<(), &ServeError>) {
 pub(super) struct Starter {
     files: Files,
     idle_exit: Option<Duration>,
-    /// More arguments of `serve`.
     more: Vec<OsString>,
     out: Output,
 }
 
 impl Starter {
     /// A starter of daemons for this data folder, which end when they have had no client for `idle_exit`, if that is given.
-    pub(super) fn new(files: Files, idle_exit: Option<Duration>, out: Output) -> Self {
+    /// `more` are further arguments of `serve`.
+    pub(super) fn new(
+        files: Files,
+        idle_exit: Option<Duration>,
+        more: Vec<OsString>,
+        out: Output,
+    ) -> Self {
         Self {
             files,
             idle_exit,
-            more: Vec::new(),
+            more,
             out,
         }
-    }
-
-    /// Adds arguments of `serve`.
-    pub(super) fn with(mut self, more: impl IntoIterator<Item = OsString>) -> Self {
-        self.more.extend(more);
-        self
     }
 
     /// Returns when the daemon, or another one, has the data folder.

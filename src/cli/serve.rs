@@ -1,6 +1,6 @@
 //! `mcpproxy serve`: runs the daemon in this process, in the foreground, in the background, or with a client on stdin and stdout.
 
-use std::{env, time::Duration};
+use std::{env, ffi::OsString, time::Duration};
 
 use clap::Args;
 
@@ -59,13 +59,7 @@ enum ServeMode {
     Foreground,
     Background,
     /// With a client on stdin and stdout. If another daemon has the data folder, the client is connected with that.
-    Client(Box<Joining>),
-}
-
-/// What connects the client with another daemon.
-struct Joining {
-    socket: DaemonSocket,
-    starter: Starter,
+    Client(Box<(DaemonSocket, Starter)>),
 }
 
 impl ServeCommand {
@@ -150,17 +144,16 @@ impl ServeCommand {
         }
     }
 
-    fn joining(&self, files: &Files, out: Output) -> Joining {
+    /// What connects the client with another daemon.
+    fn joining(&self, files: &Files, out: Output) -> (DaemonSocket, Starter) {
         let mode = self.daemon.mode.as_deref();
         let token = env::var("MCPPROXY_TOKEN").ok().map(Secret::new);
-        let starter = Starter::new(files.clone(), Some(stdio::IDLE_EXIT), out);
-        let demo = self.daemon.demo.then(|| "--demo".into());
-        Joining {
-            socket: stdio::daemon_socket(files, endpoint(mode).to_owned(), token),
-            starter: starter
-                .with(demo)
-                .with(mode.map(|mode| format!("--mode={mode}").into())),
-        }
+        let socket = stdio::daemon_socket(files, endpoint(mode).to_owned(), token);
+        let demo = self.daemon.demo.then(|| OsString::from("--demo"));
+        let mode = mode.map(|mode| OsString::from(format!("--mode={mode}")));
+        let more = demo.into_iter().chain(mode).collect();
+        let starter = Starter::new(files.clone(), Some(stdio::IDLE_EXIT), more, out);
+        (socket, starter)
     }
 }
 
@@ -200,7 +193,7 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<Option<Unserved>
             }
         }
         ServeMode::Client(joining) => {
-            let Joining { socket, starter } = *joining;
+            let (socket, starter) = *joining;
             let (input, output) = platform::standard_streams().map_err(|error| {
                 let what = format!("stdin or stdout is closed: {}", in_words(&error));
                 ServeError::failed(what, "start it with both open, as a client does")

@@ -113,8 +113,9 @@ async fn running(files: &Files, out: Output) -> Done<Option<DaemonClient>> {
 /// Starts a daemon in the background with these options of `serve`.
 pub(super) async fn start(files: &Files, options: &[String], out: Output) -> Done<DaemonClient> {
     out.progress("starting the daemon");
-    let starter = Starter::new(files.clone(), None, out);
-    starter.with(options.iter().map(Into::into)).begin().await?;
+    let more = options.iter().map(Into::into).collect();
+    let starter = Starter::new(files.clone(), None, more, out);
+    starter.begin().await?;
     Ok(connection::open_soon(files, out).await?)
 }
 

@@ -42,7 +42,7 @@ impl StdioCommand {
         let files = location.files()?;
         let socket = daemon_socket(&files, self.endpoint, self.token);
         let idle_exit = self.idle_exit.unwrap_or(IDLE_EXIT);
-        let starter = Starter::new(files, Some(idle_exit), out);
+        let starter = Starter::new(files, Some(idle_exit), Vec::new(), out);
         let (input, output) = platform::standard_streams().map_err(|error| {
             CommandFailure::failed(format!("stdin or stdout is closed: {}", in_words(&error)))
         })?;
