@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use http::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use tokio::time::timeout;
 
 use super::super::{
@@ -35,12 +35,7 @@ pub(in crate::cli) struct NamedServers {
     yes: bool,
 }
 
-/// The report for programs: a row for each server, in the order of the arguments.
-#[derive(Serialize)]
-struct Changes {
-    changes: Vec<ChangeRow>,
-}
-
+/// A row of the report for programs, which has one for each server, in the order of the arguments.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ChangeRow {
@@ -113,7 +108,7 @@ impl NamedServers {
             client_warnings::warn_of_refused(files, location.as_ref(), out);
         }
         if out.is_json() {
-            output::print_value(&Changes { changes })?;
+            output::print_value(&json!({ "changes": changes }))?;
         }
         output::report_failures(failures)
     }
@@ -147,7 +142,7 @@ async fn request(
         changes: Vec<Box<RawValue>>,
     }
     let path = "/api/v1/changes";
-    let body = serde_json::json!({ "verb": verb, "servers": names }).to_string();
+    let body = json!({ "verb": verb, "servers": names }).to_string();
     let Outcomes { changes } = match (verb, names) {
         (ServerVerb::Restart, [name]) => {
             // The answer comes when the server has started, and a first start may download.
