@@ -128,15 +128,8 @@ impl AddServer {
         for server in &mut report.servers {
             server.disabled |= self.disabled;
         }
-        import::fill_in(
-            files,
-            &mut daemon,
-            &mut report,
-            self.check,
-            self.secrets,
-            out,
-        )
-        .await?;
+        let (is_checked, secrets) = (self.check, self.secrets);
+        import::fill_in(files, &mut daemon, &mut report, is_checked, secrets, out).await?;
         import::add_pasted(daemon, report, self.is_held, out).await
     }
 
@@ -181,10 +174,13 @@ impl AddServer {
             check_kind(kind, self.url.is_some())?;
             entry.insert("type".to_owned(), json!(kind));
         }
-        entry.extend(match self.url {
-            Some(url) => remote_entry(&url, self.header),
-            None => stdio_entry(&self.command, self.env, self.cwd, out)?,
-        });
+        match self.url {
+            Some(url) => {
+                entry.insert("url".to_owned(), json!(url));
+                insert_pairs(&mut entry, "headers", self.header);
+            }
+            None => entry.extend(stdio_entry(&self.command, self.env, self.cwd, out)?),
+        }
         if self.is_held {
             entry.insert("quarantined".to_owned(), json!(true));
         }
@@ -207,12 +203,6 @@ fn check_kind(kind: WrittenTransport, has_url: bool) -> Done {
     let mistake = format!("--type {kind} cannot be used with {shape}");
     let failure = CommandFailure::usage(mistake).undone("nothing was added");
     Err(failure.next("leave out --type: a command is stdio, and a URL is not"))
-}
-
-fn remote_entry(url: &str, headers: Vec<(String, String)>) -> Map<String, Value> {
-    let mut entry = Map::from_iter([("url".to_owned(), json!(url))]);
-    insert_pairs(&mut entry, "headers", headers);
-    entry
 }
 
 fn stdio_entry(
