@@ -245,7 +245,8 @@ fn print(records: &[ActivityRecord], all: bool, most: usize) -> Done {
 
 impl ShowActivity {
     async fn run(self, mut source: RecordSource, out: Output) -> Done {
-        let body = source.record(self.id).await?;
+        let path = format!("/api/v1/activity/{}", self.id);
+        let body = source.0.get(&path).await?;
         out.answer("the activity record", &body, |record: Value| {
             let facts = record.as_object().into_iter().flatten();
             output::print_facts(facts.map(|(name, value)| {

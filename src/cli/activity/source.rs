@@ -1,6 +1,5 @@
 //! Reads records from the daemon, page by page. Where no daemon runs, they come from its file.
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::rows::shown;
@@ -26,11 +25,6 @@ impl RecordSource {
         };
         let page = self.page(&newest).await?;
         Ok(page.records.first().map_or(0, |newest| newest.id))
-    }
-
-    /// The JSON of one record.
-    pub(super) async fn record(&mut self, id: u64) -> Done<Bytes> {
-        Ok(self.0.get(&format!("/api/v1/activity/{id}")).await?)
     }
 
     /// At most so many records, from as many pages as that takes: a page may have read many records and found few.
