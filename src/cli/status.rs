@@ -13,7 +13,7 @@ use crate::{
     config::duration as spans,
     daemon_client::{self, DaemonError},
     doctor::ONLY_WITH_HTTP,
-    management::{Files, ServerCounts, ServerRow, StatusReport},
+    management::{Files, ServerCounts, StatusReport},
 };
 
 /// Show if the daemon is running, and which servers need you
@@ -50,7 +50,11 @@ impl StatusCommand {
         out.answer("GET /api/v1/status", &status, |mut report: StatusReport| {
             let problems = std::mem::take(&mut report.problems);
             output::print_facts(facts(report, &files))?;
-            show_problems(problems)
+            if problems.is_empty() {
+                return Ok(());
+            }
+            output::print_line("")?;
+            upstream::print_rows(problems)
         })
     }
 }
@@ -69,14 +73,6 @@ fn gone(error: DaemonError) -> CommandFailure {
 /// Whether something needs a person.
 fn needs_attention(report: &StatusReport) -> bool {
     !report.problems.is_empty() || report.config_error.is_some()
-}
-
-fn show_problems(problems: Vec<ServerRow>) -> Done {
-    if problems.is_empty() {
-        return Ok(());
-    }
-    output::print_line("")?;
-    upstream::print_rows(problems)
 }
 
 fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
