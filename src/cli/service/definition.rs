@@ -1,9 +1,6 @@
 //! The command that a service starts. A comment in the service file repeats it, for `mcpproxy service status`.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::{env, path::Path};
 
 use crate::{
     cli::{
@@ -63,7 +60,8 @@ impl ServiceDefinition {
                 arguments,
             },
             variables: variables.into_iter().collect(),
-            environment_file: utf8(&environment_file(&places.config_file))?,
+            // Beside the configuration.
+            environment_file: utf8(&places.config_file.with_file_name("mcpproxy.env"))?,
             log_folder: utf8(&files.data_dir().join("logs"))?,
         })
     }
@@ -88,9 +86,4 @@ impl CommandLine {
         let at = self.arguments.iter().position(|found| found == option)?;
         self.arguments.get(at + 1).map(String::as_str)
     }
-}
-
-/// The file of variables, beside the configuration.
-fn environment_file(config_file: &Path) -> PathBuf {
-    config_file.with_file_name("mcpproxy.env")
 }

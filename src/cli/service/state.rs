@@ -86,8 +86,7 @@ fn of_launchd(answer: Option<&str>) -> ServiceState {
         pid,
         state: Some(detail),
         at_login: Some(true),
-        restarts: None,
-        unknown: None,
+        ..ServiceState::default()
     }
 }
 
