@@ -18,11 +18,9 @@ pub(super) enum ReviewStep<'a> {
     Connect,
     /// None before the quarantined server can be listed; this is why it could not be.
     Mend(&'a str),
-    /// Approve a quarantined server.
-    ApproveServer,
     /// Approve all that is held.
     ApproveAll,
-    /// Approve the few things that these arguments name.
+    /// Approve the few things that these arguments name; without any, a quarantined server.
     ApproveThese(String),
     Nothing,
 }
@@ -37,7 +35,7 @@ impl<'a> ReviewStep<'a> {
                 Self::Mend(why)
             }
             _ if inspection.awaits_contact => Self::Contact,
-            _ if is_quarantined && inspection.inspected => Self::ApproveServer,
+            _ if is_quarantined && inspection.inspected => Self::ApproveThese(String::new()),
             _ if is_quarantined => Self::Connect,
             _ if has_held => Self::of_held(&inspection.things),
             _ => Self::Nothing,
@@ -85,7 +83,6 @@ impl<'a> ReviewStep<'a> {
             }
             Self::Connect => format!("its tools are not known yet; `{}` lists them", connect()),
             Self::Mend(why) => format!("its tools are not known: {}", visible(why)),
-            Self::ApproveServer => format!("`{}` approves exactly this", approve("")),
             Self::ApproveAll => format!("`{}` approves everything it lists", approve("--all")),
             Self::ApproveThese(what) => format!("`{}` approves exactly this", approve(what)),
             Self::Nothing if inspection.inspected => "nothing is held".to_owned(),
