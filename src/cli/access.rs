@@ -5,7 +5,7 @@ use http::Method;
 
 use super::{CommandFailure, Done, Location, Output, connection, output, tool_name};
 use crate::{
-    daemon_client::{self, AnswerDeadline},
+    daemon_client,
     failure::ErrorCode,
     management::{AccessQuestion, AccessVerdict, AskedKind},
     router,
@@ -56,8 +56,7 @@ impl CheckAccess {
         let question = self.question()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
         let (path, body) = ("/api/v1/access/check", output::as_json(&question)?);
-        let asking = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);
-        let body = asking.await?;
+        let body = daemon.ask(Method::POST, path, body).await?;
         let verdict: AccessVerdict = daemon_client::read(path, &body)?;
         let (is_allowed, step) = (verdict.allowed, next_step(&verdict));
         out.answer(path, &body, print)?;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::is_secret_name,
-    daemon_client::{AnswerDeadline, DaemonClient, DaemonError},
+    daemon_client::{DaemonClient, DaemonError},
     failure::NextStep,
     gate::Standing,
     keyring::LONGEST_VALUE,
@@ -186,8 +186,8 @@ async fn put_in_force(files: &Files, out: Output) -> Option<DaemonClient> {
         let Some(mut daemon) = connection::open_if_running(files, out).await? else {
             return Ok(None);
         };
-        let (path, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
-        daemon.send(Method::POST, path, "", deadline).await?;
+        let reload = "/api/v1/config/reload";
+        daemon.ask(Method::POST, reload, "").await?;
         Ok::<_, DaemonError>(Some(daemon))
     };
     reloaded.await.unwrap_or_else(|error| {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     daemon::{self, ServeError},
-    daemon_client::{AnswerDeadline, DaemonClient},
+    daemon_client::DaemonClient,
     doctor,
     management::{DaemonLocation, Files, StatusReport},
 };
@@ -56,8 +56,8 @@ impl RestartCommand {
                 failure.next("`mcpproxy config edit`")
             })?;
             // The daemon reads its files now, and its status reports faults.
-            let (reload, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
-            let _ = daemon.send(Method::POST, reload, "", deadline).await;
+            let reload = "/api/v1/config/reload";
+            let _ = daemon.ask(Method::POST, reload, "").await;
             let now: StatusReport = daemon.fetch("/api/v1/status").await?;
             refuse_unusable(&files, Some(now), RUNS_ON)?;
             let options = status.as_ref().map(|status| &status.location.serve_options);

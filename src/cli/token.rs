@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::{ANONYMOUS, AllowedCalls, duration},
-    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError, encoded},
+    daemon_client::{self, DaemonClient, DaemonError, encoded},
     management::{NewToken, NewlyIssued, TokenList, TokenRow},
 };
 
@@ -86,8 +86,7 @@ impl TokenCommand {
         match self {
             Self::Add(add) => {
                 let body = output::as_json(&add.wanted())?;
-                let sending = daemon.send(Method::POST, TOKENS, body, AnswerDeadline::Daemon);
-                let body = sending.await?;
+                let body = daemon.ask(Method::POST, TOKENS, body).await?;
                 let issued: NewlyIssued = daemon_client::read(TOKENS, &body)?;
                 let name = &issued.name;
                 out.done(&format!("issued {name}; its token is shown only now"));
@@ -123,8 +122,7 @@ impl TokenCommand {
 /// Revokes a token, and gives the daemon's answer.
 pub(super) async fn revoke(daemon: &mut DaemonClient, name: &str) -> Result<Bytes, DaemonError> {
     let path = format!("{TOKENS}/{}", encoded(name));
-    let sending = daemon.send(Method::DELETE, &path, Vec::new(), AnswerDeadline::Daemon);
-    sending.await
+    daemon.ask(Method::DELETE, &path, "").await
 }
 
 /// Reads `--expires`. The daemon reads the text again.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{CommandFailure, Done, OrUndone, Output, connection, output, tool_name};
 use crate::{
-    daemon_client::{AnswerDeadline, DaemonClient},
+    daemon_client::DaemonClient,
     failure::ErrorCode,
     management::{ServerChange, ServerDetails, ShownTool},
 };
@@ -98,8 +98,7 @@ async fn change_entry(
     }
     let patterns = Some(patterns).filter(|patterns| !patterns.is_empty());
     let body = json!({ "disabled_tools": patterns }).to_string();
-    let changing = daemon.request(Method::PATCH, &path, body, AnswerDeadline::Daemon);
-    let change: ServerChange = changing.await?;
+    let change: ServerChange = daemon.ask_for(Method::PATCH, &path, body).await?;
     let file = daemon.in_file("in");
     out.done(&format!("{} {server}:{tool}{file}", switch.past()));
     if row.is_none() {

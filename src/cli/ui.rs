@@ -4,10 +4,7 @@ use clap::Args;
 use http::Method;
 
 use super::{Done, Location, Output, browser, connection, output, start};
-use crate::{
-    daemon_client::{self, AnswerDeadline},
-    management::PageLink,
-};
+use crate::{daemon_client, management::PageLink};
 
 /// Open the web UI, logged in
 ///
@@ -30,9 +27,7 @@ impl UiCommand {
             return Err(start::unheard(&files, &location, "no page was opened").await?);
         }
         let path = "/api/v1/ui/links";
-        let answer = daemon
-            .send(Method::POST, path, "", AnswerDeadline::Daemon)
-            .await?;
+        let answer = daemon.ask(Method::POST, path, "").await?;
         let link: PageLink = daemon_client::read(path, &answer)?;
         if out.is_json() {
             return output::print_json(&answer);

@@ -222,9 +222,18 @@ impl DaemonClient {
 
     /// What `GET path` answers.
     pub async fn fetch<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, DaemonError> {
+        self.ask_for(Method::GET, path, "").await
+    }
+
+    /// What the daemon answers out of what it knows.
+    pub async fn ask_for<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<T, DaemonError> {
         let deadline = AnswerDeadline::Daemon;
-        self.request(Method::GET, path, Bytes::new(), deadline)
-            .await
+        self.request(method, path, body, deadline).await
     }
 
     /// What the answer to a request says.
@@ -241,8 +250,18 @@ impl DaemonClient {
 
     /// The body of `GET path`.
     pub async fn get(&mut self, path: &str) -> Result<Bytes, DaemonError> {
-        self.send(Method::GET, path, Bytes::new(), AnswerDeadline::Daemon)
-            .await
+        self.ask(Method::GET, path, "").await
+    }
+
+    /// The body of an answer that the daemon gives out of what it knows.
+    pub async fn ask(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<Bytes, DaemonError> {
+        let deadline = AnswerDeadline::Daemon;
+        self.send(method, path, body, deadline).await
     }
 
     /// The body of the answer to a request whose own body is JSON, or empty.

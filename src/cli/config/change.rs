@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{
     config::{ChangedValue, Listen, Needs},
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{self, DaemonClient},
     management::{ConfigChange, Files, ShutOut, StatusReport},
 };
 
@@ -40,13 +40,8 @@ pub(super) async fn make(
     out: Output,
 ) -> Done {
     let mut daemon = connection::open_or_files(files, out).await?;
-    let sending = daemon.send(
-        method,
-        path,
-        output::as_json(request)?,
-        AnswerDeadline::Daemon,
-    );
-    let body = sending.await?;
+    let body = output::as_json(request)?;
+    let body = daemon.ask(method, path, body).await?;
     let Answer { change, put_back } = daemon_client::read(path, &body)?;
     for warning in &change.warnings {
         out.warning(&warning.to_string());

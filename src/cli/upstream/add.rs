@@ -17,7 +17,7 @@ use super::super::{
 use crate::{
     clients::{FoundOutcome, ImportReport},
     config::WrittenTransport,
-    daemon_client::{AnswerDeadline, DaemonClient},
+    daemon_client::DaemonClient,
     management::{Files, ServerChange},
     process::is_command_line,
     storage::in_words,
@@ -149,8 +149,7 @@ impl AddServer {
         let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
         body.extend(import::only_entry(report)?);
         let body = Value::Object(body).to_string();
-        let (path, deadline) = ("/api/v1/servers", AnswerDeadline::Daemon);
-        let adding = daemon.request(Method::POST, path, body, deadline);
+        let adding = daemon.ask_for(Method::POST, "/api/v1/servers", body);
         let mut change: ServerChange = adding.await?;
         for note in &notes {
             out.note(note);

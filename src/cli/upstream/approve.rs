@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     catalog::SEEN_LENGTH,
-    daemon_client::AnswerDeadline,
     failure::{ErrorCode, Failure, NextStep},
     management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange},
     text::names::as_argument,
@@ -102,8 +101,7 @@ impl ApproveServer {
             by: None,
         };
         let (path, body) = (path("/approve"), output::as_json(&body)?);
-        let approving = daemon.request(Method::POST, &path, body, AnswerDeadline::Daemon);
-        let change: ServerChange = approving.await?;
+        let change: ServerChange = daemon.ask_for(Method::POST, &path, body).await?;
         if out.is_json() {
             let inspection = was_shown.then_some(shown);
             return output::print_value(&Approved { change, inspection });

@@ -150,11 +150,7 @@ async fn request(
             let sending = daemon.request(Method::POST, path, body, deadline);
             with_wait_note(name, out, sending).await?
         }
-        _ => {
-            daemon
-                .request(Method::POST, path, body, AnswerDeadline::Daemon)
-                .await?
-        }
+        _ => daemon.ask_for(Method::POST, path, body).await?,
     };
     let request = format!("POST {path}");
     if changes.len() != names.len() {

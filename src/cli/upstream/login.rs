@@ -133,9 +133,7 @@ impl LogOut {
         let outcome = format!("not logged out of {}", self.name);
         let mut daemon = connection::open_to_act(files, out, &outcome).await?;
         let path = connection::server_path(&self.name, "/logout");
-        let answer = daemon
-            .send(Method::POST, &path, "", AnswerDeadline::Daemon)
-            .await?;
+        let answer = daemon.ask(Method::POST, &path, "").await?;
         let name = self.name;
         out.answer(&path, &answer, |change: ServerChange| {
             if change.changed.is_empty() {

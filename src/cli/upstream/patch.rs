@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use super::super::{CommandFailure, Done, OrUndone, Output, connection, outcome, output};
 use crate::{
     config::read_unrepeated_object,
-    daemon_client::AnswerDeadline,
     management::{Files, ServerChange},
     text::names::as_argument,
 };
@@ -53,9 +52,7 @@ impl PatchServer {
         let mut daemon = connection::open_or_files(files, out).await?;
         let route = connection::server_path(&self.name, "");
         let body = Value::Object(patch).to_string();
-        let deadline = AnswerDeadline::Daemon;
-        let sending = daemon.request(Method::PATCH, &route, body, deadline);
-        let mut change: ServerChange = sending.await?;
+        let mut change: ServerChange = daemon.ask_for(Method::PATCH, &route, body).await?;
         if change.changed.is_empty() {
             let name = &self.name;
             out.note(&format!(
