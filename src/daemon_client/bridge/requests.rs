@@ -11,8 +11,8 @@ use super::{
 use crate::{
     failure::{ErrorCode, Failure},
     wire::{
-        FrameError, Id, Message, Raw, Request, Response, RpcError, error_frame, method,
-        notification_frame, parse_client, request_frame,
+        FrameError, Id, Message, Raw, Request, Response, error_frame, method, notification_frame,
+        parse_client, request_frame,
     },
 };
 
@@ -93,7 +93,7 @@ impl ClientLine {
             Ok(parsed) => parsed,
             // The daemon logs it.
             Err(FrameError::NoId) => return Self::WantsNoAnswer(None),
-            Err(error) => return Self::Malformed(refusal(error.id(), &error.to_rpc_error())),
+            Err(error) => return Self::Malformed(refusal(&error)),
         };
         let mut requests = Vec::new();
         let mut withdrawn = None;
@@ -111,9 +111,7 @@ impl ClientLine {
                     },
                     id: request.id,
                 }),
-                Err(error) if !is_batch => {
-                    return Self::Malformed(refusal(error.id(), &error.to_rpc_error()));
-                }
+                Err(error) if !is_batch => return Self::Malformed(refusal(&error)),
                 Ok(Message::Notification(notice)) if &*notice.method == method::CANCELLED => {
                     let id = notice.params.and_then(|params| params.get("requestId"));
                     withdrawn = id.and_then(|id| Id::from_raw(&id));
@@ -138,8 +136,8 @@ fn is_repeatable(name: &str) -> bool {
     matches!(name, method::PING | method::DISCOVER) || method::is_list(name)
 }
 
-fn refusal(id: Option<&Id>, error: &RpcError) -> Bytes {
-    error_frame(id, &error.to_raw())
+fn refusal(error: &FrameError) -> Bytes {
+    error_frame(error.id(), &error.to_rpc_error().to_raw())
 }
 
 impl PendingRequests {
