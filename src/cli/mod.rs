@@ -142,46 +142,27 @@ impl Command {
     }
 }
 
-/// The commands that the daemon starts. They are not for people, so help and completions leave them out.
-#[derive(Clone, Copy)]
-enum InnerCommand {
-    /// The bundled demo server, on stdin and stdout.
-    DemoServer,
-    /// A script, which comes on stdin; its calls and result go through stdout.
-    RunScript,
-    /// The process that ends the servers of a killed daemon.
-    #[cfg(unix)]
-    WatchDaemon,
-}
-
-impl InnerCommand {
-    fn of_this_process() -> Option<Self> {
-        match env::args_os().nth(1)?.to_str()? {
-            "demo-server" => Some(Self::DemoServer),
-            "run-script" => Some(Self::RunScript),
-            #[cfg(unix)]
-            watcher::ARGUMENT => Some(Self::WatchDaemon),
-            _ => None,
-        }
-    }
-
-    fn run(self) -> Done {
-        let (ran, doing) = match self {
-            Self::DemoServer => (demo_server::run(), "serve on stdin and stdout"),
-            Self::RunScript => (code_execution::run_sandbox(), "run a script from stdin"),
-            #[cfg(unix)]
-            Self::WatchDaemon => (watcher::run(), "watch a daemon"),
-        };
-        ran.map_err(|error| {
-            CommandFailure::failed(format!("failed to {doing}: {}", in_words(&error)))
-        })
-    }
+/// Runs the command of this process, if it is one that the daemon starts. Those are not for people, so help and completions leave them out.
+fn run_inner() -> Option<Done> {
+    let (ran, doing) = match env::args_os().nth(1)?.to_str()? {
+        // The bundled demo server.
+        "demo-server" => (demo_server::run(), "serve on stdin and stdout"),
+        // Its calls and result go through stdout.
+        "run-script" => (code_execution::run_sandbox(), "run a script from stdin"),
+        // The process that ends the servers of a killed daemon.
+        #[cfg(unix)]
+        watcher::ARGUMENT => (watcher::run(), "watch a daemon"),
+        _ => return None,
+    };
+    Some(ran.map_err(|error| {
+        CommandFailure::failed(format!("failed to {doing}: {}", in_words(&error)))
+    }))
 }
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    if let Some(inner) = InnerCommand::of_this_process() {
-        return match inner.run() {
+    if let Some(done) = run_inner() {
+        return match done {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => Output::default().failure(&failure),
         };
