@@ -32,18 +32,13 @@ const EXAMPLES: &str = include_str!("examples.txt");
 /// The whole command line, laid out.
 pub(super) fn command() -> Command {
     let command = lay_out(Arguments::command(), "");
-    let about = |name: &str| {
-        let command = command.find_subcommand(name);
-        command
-            .and_then(Command::get_about)
-            .map(ToString::to_string)
-    };
     let examples = unbroken(&examples_of("mcpproxy").unwrap_or_default());
     let mut groups = String::new();
     for (title, names) in GROUPS.lines().filter_map(|line| line.split_once(": ")) {
         groups.extend([title, ":\n"]);
         for name in names.split(' ') {
-            let about = about(name).unwrap_or_default();
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
             groups.extend([&*format!("  {name:<11} "), &about, "\n"]);
         }
     }
