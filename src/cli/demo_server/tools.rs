@@ -108,14 +108,11 @@ fn run(server: &Server, request: &Value, call: ToolCall) -> Result<Value, String
             if notes.len() >= MOST_NOTES && !notes.contains_key(&title) {
                 return Err("there are too many notes; delete one first".to_owned());
             }
-            let did = if notes.contains_key(&title) {
-                "Replaced"
-            } else {
-                "Wrote"
+            let did = match notes.insert(title.clone(), text) {
+                Some(_) => "Replaced",
+                None => "Wrote",
             };
-            let done = format!("{did} the note {title:?}.");
-            notes.insert(title, text);
-            done.into()
+            format!("{did} the note {title:?}.").into()
         }
         ToolCall::NotesList { containing } => {
             let lines = notes.iter().map(|(title, text)| format!("{title}: {text}"));
