@@ -188,13 +188,8 @@ fn refusal(what: &HeaderName, rejected: &str) -> Response {
 
 fn twice(name: &HeaderName) -> Response {
     let why = format!("the header {name} appears twice");
-    let hint = "Send it once.";
-    error(
-        StatusCode::BAD_REQUEST,
-        ErrorCode::InvalidArguments,
-        &why,
-        hint,
-    )
+    let (status, code) = (StatusCode::BAD_REQUEST, ErrorCode::InvalidArguments);
+    error(status, code, &why, "Send it once.")
 }
 
 fn error(status: StatusCode, code: ErrorCode, error: &str, hint: &str) -> Response {
