@@ -80,24 +80,17 @@ impl ServedHere<'_> {
     fn judge(&self, of: Client, file: &ClientFile, entries: &[ClientServer]) -> Vec<DoctorFinding> {
         let (client, mut findings) = (of.name(), Vec::new());
         let ours = entries.iter().find(|entry| self.leads_here(entry));
-        for entry in entries
-            .iter()
-            .filter(|entry| self.us.is_us_elsewhere(entry))
-        {
-            findings.push(DoctorFinding::warn(
-                CLIENT,
-                format!(
-                    "{client}'s entry {:?} has an address where this mcpproxy does not listen",
-                    entry.name
-                ),
-                match file.project() {
-                    None => format!("`mcpproxy connect {}`", of.id()),
-                    Some(folder) => {
-                        let folder = folder.display();
-                        format!("`mcpproxy connect {} --project` in {folder}", of.id())
-                    }
-                },
-            ));
+        let elsewhere = |entry: &&ClientServer| self.us.is_us_elsewhere(entry);
+        for ClientServer { name, .. } in entries.iter().filter(elsewhere) {
+            let what = format!(
+                "{client}'s entry {name:?} has an address where this mcpproxy does not listen"
+            );
+            let connect = format!("mcpproxy connect {}", of.id());
+            let fix = match file.project() {
+                None => format!("`{connect}`"),
+                Some(folder) => format!("`{connect} --project` in {}", folder.display()),
+            };
+            findings.push(DoctorFinding::warn(CLIENT, what, fix));
         }
         for entry in entries {
             if let Some(program) = entry.missing_program().filter(|_| self.us.is_us(entry)) {
