@@ -181,10 +181,7 @@ mod ownership {
             )));
         }
         let folder = fs::metadata(path)?;
-        if !is_ours(&folder) {
-            let uid = folder.uid();
-            return Err(refused(format!("it belongs to another user (uid {uid})")));
-        }
+        refuse_foreign(&folder)?;
         if folder.mode() & OTHERS == 0 {
             return Ok(());
         }
@@ -220,22 +217,15 @@ mod ownership {
             .mode(0o600)
             .custom_flags(flags.bits().cast_signed())
             .open(path);
-        let file = opened.map_err(|error| {
-            let is_link = Errno::from_io_error(&error) == Some(Errno::LOOP);
-            if is_link {
-                refused("it is a symbolic link, which is not followed".to_owned())
-            } else {
-                error
-            }
+        let file = opened.map_err(|error| match Errno::from_io_error(&error) {
+            Some(Errno::LOOP) => refused("it is a symbolic link, which is not followed".to_owned()),
+            _ => error,
         })?;
         let found = file.metadata()?;
         if !found.is_file() {
             return Err(refused("it is not a regular file".to_owned()));
         }
-        if !is_ours(&found) {
-            let uid = found.uid();
-            return Err(refused(format!("it belongs to another user (uid {uid})")));
-        }
+        refuse_foreign(&found)?;
         if found.nlink() > 1 {
             return Err(refused(
                 "the file has a second name (a hard link)".to_owned(),
@@ -269,6 +259,14 @@ mod ownership {
 
     fn is_ours(found: &Metadata) -> bool {
         found.uid() == rustix::process::geteuid().as_raw()
+    }
+
+    fn refuse_foreign(found: &Metadata) -> io::Result<()> {
+        if is_ours(found) {
+            return Ok(());
+        }
+        let user = found.uid();
+        Err(refused(format!("it belongs to another user (uid {user})")))
     }
 
     fn refused(why: String) -> io::Error {
