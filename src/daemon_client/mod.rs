@@ -104,7 +104,6 @@ pub struct DaemonClient {
     way: Way,
     /// The body of `GET /api/v1/status`, which is the first request.
     status: Bytes,
-    version: String,
 }
 
 enum Way {
@@ -127,7 +126,6 @@ impl DaemonClient {
                 api: FilesApi::new(files),
             },
             status: Bytes::new(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
 
@@ -156,15 +154,15 @@ impl DaemonClient {
             pid,
             seconds: CONNECT.as_secs(),
         })??;
-        match serde_json::from_slice::<Version>(&daemon.status) {
-            Ok(Version { version }) => Ok(Self { version, ..daemon }),
-            // Every version of mcpproxy says which it is.
-            Err(_) => Err(DaemonError::Unreachable {
-                socket,
-                pid,
-                reason: ANOTHER.to_owned(),
-            }),
+        // Every version of mcpproxy says which it is.
+        if serde_json::from_slice::<Version>(&daemon.status).is_ok() {
+            return Ok(daemon);
         }
+        Err(DaemonError::Unreachable {
+            socket,
+            pid,
+            reason: ANOTHER.to_owned(),
+        })
     }
 
     async fn greet(
@@ -188,7 +186,6 @@ impl DaemonClient {
                 _connection: AbortOnDropHandle::new(connection),
             },
             status: Bytes::new(),
-            version: String::new(),
         };
         daemon.status = daemon
             .get("/api/v1/status")
@@ -207,7 +204,8 @@ impl DaemonClient {
 
     /// The notice for the user of a daemon that is of another version.
     pub fn version_note(&self) -> Option<String> {
-        version_note(&self.version)
+        let Version { version } = serde_json::from_slice(&self.status).ok()?;
+        version_note(&version)
     }
 
     /// The daemon's status when we connected, as it came.
