@@ -53,7 +53,6 @@ impl SpanExport {
         };
         ending.run_until_cancelled(follow).await;
         ending.cancelled().await;
-        self.in_force = None;
         let (last, _) = self.spans.send_to(None);
         if !last.flush(LAST_SPANS).await {
             tracing::warn!("the last spans of calls were not exported");
