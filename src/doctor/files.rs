@@ -83,10 +83,8 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
         return Some(DoctorFinding::fail(FILES, what, fix).at(place));
     }
     if access.mode & OPEN != 0 {
-        let what = format!(
-            "other users can open the data folder (mode {:o})",
-            access.mode
-        );
+        let mode = access.mode;
+        let what = format!("other users can open the data folder (mode {mode:o})");
         return Some(DoctorFinding::warn(FILES, what, format!("`chmod 700 {place}`")).at(place));
     }
     if let Err(error) = IssuedTokens::read(folder) {

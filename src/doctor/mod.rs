@@ -115,10 +115,8 @@ pub async fn examine(
     // Without a configuration nobody knows which port is meant.
     let listen = settings.as_ref().map(|settings| settings.listen);
     findings.extend(port::check(listen, status, files.places()).await);
-    findings.extend(files::configuration(
-        files.config_file(),
-        configuration::has_secrets(files.config_file(), &known),
-    ));
+    let has_secrets = configuration::has_secrets(files.config_file(), &known);
+    findings.extend(files::configuration(files.config_file(), has_secrets));
     // A data folder that is none is a finding of the configuration.
     let is_folder = |folder: &Path| !folder.exists() || folder.is_dir();
     findings.extend(secrets::check(files).filter(|_| is_folder(files.data_dir())));
