@@ -59,12 +59,8 @@ pub(super) async fn make(
         }
     }
     for one in put_back {
-        import::moving::say_put_back(
-            (&one.file, &one.servers),
-            one.error.as_deref(),
-            dry_run,
-            out,
-        );
+        let error = one.error.as_deref();
+        import::moving::say_put_back((&one.file, &one.servers), error, dry_run, out);
     }
     say_end(&change, files, dry_run, out);
     if change.id.is_some() {

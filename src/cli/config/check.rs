@@ -145,11 +145,8 @@ fn show(report: &ConfigReport, out: Output) -> Done {
         .iter()
         .map(|entry| finding("broken server", &entry.name, &entry.reason));
     let warnings = report.warnings.iter().map(|warning| {
-        finding(
-            "warning",
-            warning.server.as_deref().unwrap_or("-"),
-            &warning.text,
-        )
+        let server = warning.server.as_deref().unwrap_or("-");
+        finding("warning", server, &warning.text)
     });
     let findings: Vec<[String; 3]> = faults.chain(broken).chain(warnings).collect();
     if !findings.is_empty() {

@@ -139,12 +139,10 @@ impl SetupReport {
         for row in failing.iter().take(MOST_PROBLEMS) {
             let reason = row.reason.as_ref().or(row.last_error.as_ref());
             let reason = reason.map_or("it does not work", String::as_str);
-            let step = row.next_step.as_deref().map(|step| format!("; {step}"));
-            self.next_steps.push(format!(
-                "server {}: {reason}{}",
-                row.name,
-                step.unwrap_or_default()
-            ));
+            let (name, step) = (&row.name, row.next_step.as_deref());
+            let step = step.map_or_else(String::new, |step| format!("; {step}"));
+            self.next_steps
+                .push(format!("server {name}: {reason}{step}"));
         }
         let unnamed = failing.len().saturating_sub(MOST_PROBLEMS);
         self.next_steps.extend(steps_of_others(unnamed, waiting));

@@ -26,11 +26,8 @@ pub(super) fn rest_of_definition(thing: &InspectedThing) -> Option<String> {
         ThingKind::Tool | ThingKind::Prompt | ThingKind::Instructions => "name",
     };
     take_text(&mut members, name, &thing.name);
-    take_text(
-        &mut members,
-        "description",
-        thing.description.as_deref().unwrap_or_default(),
-    );
+    let description = thing.description.as_deref().unwrap_or_default();
+    take_text(&mut members, "description", description);
     if let Some(Value::Object(schema)) = members.get_mut("inputSchema") {
         let shown = thing.parameters.iter();
         let shown = shown.map(|one| (&*one.name, one)).collect();
