@@ -31,13 +31,9 @@ impl TextIndex {
     }
 
     /// How many places it knows.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
         self.places.len()
-    }
-
-    /// Whether it knows none.
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
     }
 
     /// Where the text stands, if anywhere, and perhaps others of the same hash.
