@@ -151,8 +151,8 @@ impl ServeCommand {
         let socket = stdio::daemon_socket(files, endpoint(mode).to_owned(), token);
         let demo = self.daemon.demo.then(|| OsString::from("--demo"));
         let mode = mode.map(|mode| OsString::from(format!("--mode={mode}")));
-        let more = demo.into_iter().chain(mode).collect();
-        let starter = Starter::new(files.clone(), Some(stdio::IDLE_EXIT), more, out);
+        let also = demo.into_iter().chain(mode).collect();
+        let starter = Starter::new(files.clone(), Some(stdio::IDLE_EXIT), also, out);
         (socket, starter)
     }
 }
