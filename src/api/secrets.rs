@@ -44,7 +44,7 @@ pub(super) fn routes() -> Routes {
             move_in,
             About::new(
                 "moveToKeyring",
-                "Moves a variable or header of a server into the keyring, and leaves a reference in its entry.",
+                "Moves the value of a variable or header into the keyring, and leaves a reference in the server's entry.",
             )
             .takes::<MovedValue>()
             .gives::<ServerChange>()

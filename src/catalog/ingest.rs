@@ -327,7 +327,7 @@ mod tests {
         ]);
         let names: Vec<&str> = found.tools.iter().map(|t| &*t.name).collect();
         assert_eq!(names, ["good", "fine"]);
-        let unlisted = |problem: &&Problem| problem.why.contains("is not in lists");
+        let unlisted = |problem: &&Problem| problem.why.contains("leave it out");
         let unlisted = found.problems.iter().filter(unlisted);
         assert!(unlisted.clone().all(|problem| !problem.is_left_out));
         assert_eq!(unlisted.count(), 2);

@@ -130,7 +130,7 @@ fn list(files: &Files, out: Output) -> Done {
     }
     out.note(&match (listing.store, listing.fault) {
         (Some(store), None) => format!("new secrets go into {store}"),
-        (Some(store), Some(fault)) => format!("new secrets go into {store}; {fault}"),
+        (Some(store), Some(fault)) => format!("new secrets go into {store}, because {fault}"),
         (None, fault) => {
             let fault = fault.unwrap_or_default();
             let failure = CommandFailure::failed(fault).undone("the secrets were not listed");

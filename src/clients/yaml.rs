@@ -85,7 +85,8 @@ fn document(text: &str) -> Result<Document, FileFault> {
             let range = range.map_or(0..0, |range| range.start as usize..range.end as usize);
             let line = line_of(text, range.start);
             Err(match (violation.rule, text.get(range)) {
-                (Rule::DuplicateKeys, Some(key)) => {
+                (Rule::DuplicateKeys, Some(pair)) => {
+                    let key = pair.split_once(':').map_or(pair, |(key, _)| key);
                     FileFault::at(line, format!("the key `{}` appears twice", key.trim()))
                 }
                 _ => FileFault::at_or_above(line, UNREADABLE),

@@ -121,7 +121,7 @@ pub(in crate::config) fn entry_keys() -> &'static [&'static str] {
 #[schemars(inline)]
 #[expect(
     missing_docs,
-    reason = "the schema would have the words on each spelling"
+    reason = "the schema would repeat them for each spelling"
 )]
 pub enum WrittenTransport {
     Stdio,

@@ -25,9 +25,9 @@ use crate::{
 };
 
 /// The lines of a log in this format.
-pub(super) struct LogLines(pub(super) LogFormat);
+pub(super) struct EventLines(pub(super) LogFormat);
 
-impl<S, N> FormatEvent<S, N> for LogLines
+impl<S, N> FormatEvent<S, N> for EventLines
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
     N: for<'fields> FormatFields<'fields> + 'static,
@@ -264,7 +264,7 @@ mod tests {
         let layer = fmt::layer()
             .with_writer(move || writer.clone())
             .with_ansi(has_colours)
-            .event_format(LogLines(format));
+            .event_format(EventLines(format));
         let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::with_default(subscriber, log_something);
         log.text()

@@ -22,7 +22,7 @@ use tracing_subscriber::{
 };
 
 pub use self::redacted::{beginning, hide};
-use self::{lines::LogLines, redacted::Redacted, rotating::Rotating};
+use self::{lines::EventLines, redacted::Redacted, rotating::Rotating};
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,7 +82,7 @@ pub fn start(
     let layer = fmt::layer()
         .with_writer(Redacted(writer))
         .with_ansi(colours)
-        .event_format(LogLines(format));
+        .event_format(EventLines(format));
     // A second daemon in one process, as in tests, logs where the first does.
     let registry = tracing_subscriber::registry().with(filter);
     let _ = registry.with(layer).try_init();

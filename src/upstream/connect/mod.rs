@@ -340,6 +340,11 @@ mod tests {
         let (code, message) = (0, empty());
         let refused = OpenError::Refused { code, message };
         let failed = ConnectError::of_handshake(&entry(r#"{"command": "x"}"#), &refused);
-        assert!(failed.step.at_terminal("s").starts_with("correct what"));
+        assert!(
+            failed
+                .step
+                .at_terminal("s")
+                .starts_with("correct the cause")
+        );
     }
 }

@@ -190,7 +190,7 @@ export function tool(name, frame, first) {
   function pin(kind, definition) {
     const hints = hintsOf(definition);
     return h("section.sec", { "aria-labelledby": "c-h" }, h("header", h("h2", { id: "c-h" }, "Call type and approval")), facts([
-      ["Agents call it with", [h("code", `call_tool_${kind}`), hints.length ? ["; the server declares ", h("code", said(hints.join(", ")))] : "; the server does not declare what the tool does"]],
+      ["Call type", [h("code", `call_tool_${kind}`), hints.length ? ["; the server declares ", h("code", said(hints.join(", ")))] : "; the server does not declare what the tool does"]],
       ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
       ["Approved", thing?.held ? "no: this definition is held" : thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when first seen"] : "not yet"],
       ["Findings", thing?.findings.length ? h("a", { href: `/ui/review/${part(known.server)}` }, count(thing.findings.length, "finding")) : "none"],
