@@ -172,7 +172,7 @@ fn servers(counts: ServerCounts) -> String {
         .map(|(state, count)| format!("{count} {}", in_words(state)))
         .collect();
     let demo = if counts.demo {
-        " and the demo server"
+        ", plus the demo server"
     } else {
         ""
     };

@@ -150,7 +150,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
                     NextStep::act(format!("`mcpproxy upstream inspect {server}`"))
                 }
                 NotUndone::Secret(_) => {
-                    NextStep::act("enter the value again: `mcpproxy config edit`")
+                    NextStep::act("enter the value again: `mcpproxy config edit` opens the file")
                         .or_request("Enter the value again: PATCH /api/v1/config.")
                 }
                 _ => NextStep::ShowChanges,

@@ -196,7 +196,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": []}}"#,
-            "every user would be refused",
+            "every user from a proxy would be refused",
         ),
         (r#"{"acl": []}"#, "must be an object"),
         (r#"{"acl": {"rules": []}}"#, "has no `default`"),
