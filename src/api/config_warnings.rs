@@ -48,7 +48,8 @@ pub(super) fn warn<V: Verbs>(change: &mut ConfigChange, verbs: &V, open: &[OpenS
 /// A warning if all access rules are removed.
 fn of_no_access_rules(change: &ChangedValue) -> Option<Warning> {
     let is_removed = change.path == ["serverAuth"] && change.after.is_none();
-    let warning = "without `serverAuth`, no access rules apply; only the limits of issued tokens remain";
+    let warning =
+        "without `serverAuth`, no access rules apply; only the limits of issued tokens remain";
     is_removed.then(|| Warning::new(warning).at("serverAuth"))
 }
 

@@ -77,7 +77,8 @@ pub(super) fn left_behind(data_dir: &Path) -> Option<DoctorFinding> {
     let left = process::left_behind(data_dir);
     let names: Vec<&str> = left.iter().map(ServerName::as_str).collect();
     let what = format!("a killed daemon left servers running: {}", names.join(", "));
-    (!names.is_empty()).then(|| DoctorFinding::warn("daemon", what, "`mcpproxy stop` ends those that still run"))
+    (!names.is_empty())
+        .then(|| DoctorFinding::warn("daemon", what, "`mcpproxy stop` ends those that still run"))
 }
 
 #[cfg(test)]

@@ -240,7 +240,9 @@ impl TryFrom<RawForwarded> for Forwarded {
         }
         let proxies = raw.trusted_proxies;
         if proxies.as_ref().is_some_and(Vec::is_empty) {
-            return Err("has an empty `trusted_proxies`, so every user from a proxy would be refused");
+            return Err(
+                "has an empty `trusted_proxies`, so every user from a proxy would be refused",
+            );
         }
         Ok(Self {
             header,
