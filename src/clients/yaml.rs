@@ -85,14 +85,21 @@ fn document(text: &str) -> Result<Document, FileFault> {
             let range = range.map_or(0..0, |range| range.start as usize..range.end as usize);
             let line = line_of(text, range.start);
             Err(match (violation.rule, text.get(range)) {
-                (Rule::DuplicateKeys, Some(pair)) => {
-                    let key = pair.split_once(':').map_or(pair, |(key, _)| key);
-                    FileFault::at(line, format!("the key `{}` appears twice", key.trim()))
-                }
+                (Rule::DuplicateKeys, Some(pair)) => FileFault::at(line, repeated(pair)),
                 _ => FileFault::at_or_above(line, UNREADABLE),
             })
         }
     }
+}
+
+/// Says that a key appears twice. Of the pair only a plain key is repeated: the value may be a secret.
+fn repeated(pair: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let (key, rest) = pair.split_at(pair.find(|c| !is_plain(c)).unwrap_or_default());
+    if key.is_empty() || !rest.starts_with(':') {
+        return "a key appears twice".to_owned();
+    }
+    format!("the key `{key}` appears twice")
 }
 
 fn members(entry: &Map<String, Value>) -> BTreeMap<String, YamlValue> {
@@ -240,6 +247,18 @@ mod tests {
         ] {
             let fault = read(text).expect_err(why).to_string();
             assert!(fault.contains(why), "{why:?}: {fault}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_not_repeated() {
+        for (pair, shown) in [
+            ("T: secret", "the key `T` appears twice"),
+            ("a:\n  b: secret", "the key `a` appears twice"),
+            ("\"a\": {t: secret}", "a key appears twice"),
+            ("secret", "a key appears twice"),
+        ] {
+            assert_eq!(repeated(pair), shown);
         }
     }
 
