@@ -199,7 +199,7 @@ mod tests {
 
     use serde_json::{Map, Value, json};
 
-    use super::{put, read, take_out};
+    use super::{put, read, repeated, take_out};
 
     #[test]
     fn words_and_anchors_are_what_the_core_schema_says() {
