@@ -9,6 +9,9 @@ use crate::config::{Forwarded, check_name, check_subject};
 /// Limit: roles that a proxy names.
 const MOST_ROLES: usize = 256;
 
+/// What a proxy must send instead of a header that appears twice.
+const ONCE: &str = "only one header";
+
 /// A header with a credential that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{part}the header {header} {problem}")]
@@ -19,7 +22,7 @@ pub struct BadHeader {
     part: &'static str,
     /// What is wrong with it, without its value.
     problem: &'static str,
-    /// What a proxy must send in it.
+    /// What a proxy must send, in words that the header follows.
     pub wanted: &'static str,
 }
 
@@ -45,10 +48,10 @@ pub struct ForwardedUser {
 
 /// The token of `Authorization: Bearer …`; `None` where there is no such header, or one of another scheme.
 pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, BadHeader> {
-    let Some(value) = only(headers, &header::AUTHORIZATION)? else {
+    let Some(value) = only(headers, &header::AUTHORIZATION, ONCE)? else {
         return Ok(None);
     };
-    let bad = |problem| BadHeader::of(&header::AUTHORIZATION, problem, "a token");
+    let bad = |problem| BadHeader::of(&header::AUTHORIZATION, problem, "a token in");
     let value = value.trim_matches(' ');
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
@@ -75,11 +78,11 @@ pub fn forwarded_user(
     headers: &HeaderMap,
     names: &Forwarded,
 ) -> Result<Option<ForwardedUser>, BadHeader> {
-    let Some(subject) = only(headers, &names.header)? else {
+    let Some(subject) = only(headers, &names.header, ONCE)? else {
         return Ok(None);
     };
     check_subject(subject)
-        .map_err(|problem| BadHeader::of(&names.header, problem, "a valid name"))?;
+        .map_err(|problem| BadHeader::of(&names.header, problem, "a valid name in"))?;
     let groups = names.groups_header.as_ref();
     let roles = groups.map(|name| roles(headers, name)).transpose()?;
     Ok(Some(ForwardedUser {
@@ -98,7 +101,8 @@ pub(super) fn is_trusted(names: &Forwarded, peer: IpAddr) -> bool {
 }
 
 fn roles(headers: &HeaderMap, header: &HeaderName) -> Result<Vec<String>, BadHeader> {
-    let roles = only(headers, header)?
+    let once = "all groups, separated by commas, in one header";
+    let roles = only(headers, header, once)?
         .unwrap_or_default()
         .split(',')
         .map(|role| role.trim_matches([' ', '\t']));
@@ -106,10 +110,10 @@ fn roles(headers: &HeaderMap, header: &HeaderName) -> Result<Vec<String>, BadHea
     for role in roles.filter(|role| !role.is_empty()) {
         check_name(role).map_err(|problem| BadHeader {
             part: "a group in ",
-            ..BadHeader::of(header, problem, "a valid name for each group")
+            ..BadHeader::of(header, problem, "a valid name for each group in")
         })?;
         if read.len() == MOST_ROLES {
-            let (problem, wanted) = ("names more than 256 groups", "at most 256 groups");
+            let (problem, wanted) = ("names more than 256 groups", "at most 256 groups in");
             return Err(BadHeader::of(header, problem, wanted));
         }
         read.push(role.to_owned());
@@ -118,17 +122,21 @@ fn roles(headers: &HeaderMap, header: &HeaderName) -> Result<Vec<String>, BadHea
 }
 
 /// The value of a header that may appear once: of two, a proxy might believe another one than mcpproxy.
-fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, BadHeader> {
+fn only<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+    once: &'static str,
+) -> Result<Option<&'h str>, BadHeader> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
     if values.next().is_some() {
-        return Err(BadHeader::of(name, "appears twice", "one value"));
+        return Err(BadHeader::of(name, "appears twice", once));
     }
     let text = str::from_utf8(value.as_bytes());
     text.map(Some)
-        .map_err(|_| BadHeader::of(name, "is not text", "UTF-8"))
+        .map_err(|_| BadHeader::of(name, "is not text", "UTF-8 in"))
 }
 
 #[cfg(test)]
@@ -242,6 +250,12 @@ mod tests {
             let bad = forwarded_user(&headers, &names).expect_err(why);
             assert_eq!(bad.to_string(), why);
         }
+        let groups = headers(&[(user, b"ada"), ("x-groups", b"a"), ("x-groups", b"b")]);
+        let bad = forwarded_user(&groups, &names).expect_err("twice");
+        let once = "all groups, separated by commas, in one header";
+        assert_eq!(bad.wanted, once);
+        let bad = forwarded_user(&headers(&[(user, b"a"), (user, b"b")]), &names);
+        assert_eq!(bad.expect_err("twice").wanted, ONCE);
     }
 
     #[test]

@@ -137,10 +137,9 @@ pub(super) fn failed(failure: &Failure) -> Response {
 /// Nobody knows who sent the request (RFC 6750, 3). The body is a JSON-RPC error, which is what clients read.
 pub fn unauthorized(why: &Refused) -> Response {
     let hint = match why {
-        Refused::BadHeader(bad) if bad.header != header::AUTHORIZATION => format!(
-            "Let the reverse proxy send {} in {}.",
-            bad.wanted, bad.header
-        ),
+        Refused::BadHeader(bad) if bad.header != header::AUTHORIZATION => {
+            format!("Let the reverse proxy send {} {}.", bad.wanted, bad.header)
+        }
         Refused::NoBearer => {
             "Send no header Authorization, or a valid token in it: Bearer TOKEN.".to_owned()
         }
