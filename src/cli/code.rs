@@ -169,7 +169,7 @@ fn failure_of(error: &ScriptError, tool_calls: usize) -> CommandFailure {
     let place = place.unwrap_or_default();
     let code = ScriptCode::parse(&error.code);
     let what = match code {
-        Some(ScriptCode::Timeout | ScriptCode::MaxToolCallsExceeded) => format!("{message}{place}"),
+        Some(ScriptCode::Timeout) => message.clone(),
         Some(ScriptCode::SyntaxError) => {
             format!("the script has a syntax error{place}: {message}")
         }
@@ -185,11 +185,9 @@ fn failure_of(error: &ScriptError, tool_calls: usize) -> CommandFailure {
             "do less in one script, or make calls together with call_tools; a larger --timeout gives calls more time"
         }
         Some(ScriptCode::MaxToolCallsExceeded) if is_configured => {
-            "make fewer calls, or allow more: `mcpproxy config set code_execution_max_tool_calls N`"
+            "`mcpproxy config set code_execution_max_tool_calls N`"
         }
-        Some(ScriptCode::MaxToolCallsExceeded) => {
-            "give a larger --max-tool-calls, or make fewer calls"
-        }
+        Some(ScriptCode::MaxToolCallsExceeded) => "give a larger --max-tool-calls",
         Some(code) => code.step(tool_calls, is_configured),
         None => error.hint.as_str(),
     };

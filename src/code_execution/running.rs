@@ -80,7 +80,9 @@ impl RunningScript {
         let code = ScriptCode::Timeout;
         match waiting_for {
             Some((call, at)) => {
-                let why = format!("{why}; it was waiting for {call}");
+                let line = at.position.map(|(line, _)| format!(" in line {line}"));
+                let line = line.unwrap_or_default();
+                let why = format!("{why}; it was waiting for {call}{line}");
                 ScriptFailure::new(code, why).at(at.clone())
             }
             None => ScriptFailure::new(code, why),

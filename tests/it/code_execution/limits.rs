@@ -101,7 +101,7 @@ async fn what_ends_a_script_from_outside_names_the_call_that_was_waited_for() {
             "{stack}"
         );
         if code.contains("hang") {
-            has!(error["message"], "waiting for up:hang");
+            has!(error["message"], "waiting for up:hang in line 2");
             upstream.wait_for("notifications/cancelled").await;
         }
     }

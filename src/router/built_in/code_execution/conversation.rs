@@ -97,7 +97,7 @@ impl<'a> Conversation<'a> {
         }
         let most = self.request.max_tool_calls;
         if let Some(most) = most.filter(|most| self.tool_calls + count > *most) {
-            let why = format!("the script wanted more calls than the {most} allowed");
+            let why = format!("more calls than the script's limit of {most}");
             let failure = ScriptFailure::new(ScriptCode::MaxToolCallsExceeded, why);
             return Err(failure.at(batch.at.clone()));
         }
