@@ -251,13 +251,15 @@ impl<B: Backing> Management<B> {
     fn is_meant(&self, id: u64, target: &UndoTarget) -> Result {
         let what = match target {
             UndoTarget::File => return Ok(()),
-            UndoTarget::Token(_) => "a token",
-            UndoTarget::Approvals(_) => "an approval",
+            UndoTarget::Token(_) => "issued a token",
+            UndoTarget::Approvals(_) => "approved definitions",
         };
         let Some(error) = self.config_error() else {
             return Ok(());
         };
-        let error = format!("nothing was undone: the last change, {id}, is {what}, and {error}");
+        let error = format!(
+            "nothing was undone: {error}; the last change, {id}, did not cause that: it {what}"
+        );
         Err(self.file_is_wrong(error))
     }
 
