@@ -58,8 +58,9 @@ impl TlsMistake {
     pub fn key(self) -> Option<&'static str> {
         match self {
             Self::PlainHttp | Self::OtherHost => Some("url"),
-            Self::UnknownIssuer | Self::OtherIssuer => Some("ca_file"),
-            _ => None,
+            Self::UnknownIssuer | Self::OtherIssuer | Self::Authority => Some("ca_file"),
+            Self::Refused => Some("client_cert"),
+            Self::Expired | Self::Unusable | Self::Incompatible => None,
         }
     }
 }

@@ -224,7 +224,9 @@ impl SpawnError {
                 };
             }
             Self::NoContainerRuntime => {
-                "install Docker or Podman, or disable `isolation` in its entry to run without a container"
+                return NextStep::act(
+                    "install Docker or Podman, or disable `isolation` in its entry to run without a container",
+                );
             }
             Self::NoProgram { file, .. } if is_command_line(&file.to_string_lossy()) => {
                 "correct the path in `command`; arguments go into `args`"
@@ -235,16 +237,20 @@ impl SpawnError {
             Self::NoShell { step, .. } => step,
             Self::NotExecutable { file } => {
                 let file = names::shell_word(&file.to_string_lossy());
-                return NextStep::fix(&format!("`chmod +x {file}`"));
+                return NextStep::act(format!("`chmod +x {file}`"));
             }
             Self::NoFolder { .. } => {
                 return NextStep::fix_key("cwd", "create the folder, or correct `cwd`");
             }
-            Self::NoInterpreter { .. } => "correct its first line",
+            Self::NoInterpreter { file, .. } => {
+                return NextStep::act(format!("correct the first line of {}", file.display()));
+            }
             Self::NotAProgram { .. } => {
                 "put its interpreter into `command`, and the file into `args`"
             }
-            Self::Refused { .. } => "check that the file is a program for this machine",
+            Self::Refused { .. } => {
+                return NextStep::act("check that the file is a program for this machine");
+            }
         };
         NextStep::fix(how)
     }

@@ -274,7 +274,7 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
     check(file, reason, "interpreter into `command`").await;
     std::fs::write(file, "#!/no/such/interp -x\n").expect("writable");
     let reason = "names \"/no/such/interp\", which does not exist";
-    check(file, reason, "correct its first line").await;
+    check(file, reason, "correct the first line of").await;
 }
 
 #[tokio::test]

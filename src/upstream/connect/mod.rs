@@ -245,7 +245,7 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
         } => NextStep::fix("tell its operator, or correct its `url` or `headers`"),
         LinkError::Tls(mistake) => match mistake.key() {
             Some(key) => NextStep::fix_key(key, mistake.step()),
-            None => NextStep::fix(mistake.step()),
+            None => NextStep::act(mistake.step()),
         },
         LinkError::NoHost(_) => NextStep::fix_key(
             "url",
