@@ -276,8 +276,10 @@ pub(crate) fn wrong_type(kind: Option<&HeaderValue>, wanted: &str, types: &str) 
     let Some(kind) = kind else {
         return format!("it has no Content-Type, which must be {types}");
     };
-    let kind = type_of(kind).unwrap_or("a body of an invalid type");
-    format!("it is {kind}, not {wanted}")
+    match type_of(kind) {
+        Some(kind) => format!("it is {kind}, not {wanted}"),
+        None => format!("its Content-Type must be {types}"),
+    }
 }
 
 fn type_of(kind: &HeaderValue) -> Option<&str> {

@@ -40,6 +40,8 @@ async fn what_is_no_stream_is_told() {
     check(|| json(200, "{}"), &["application/json", "event stream"]).await;
     let untyped = "no Content-Type, which must be text/event-stream";
     check(|| empty(200), &[untyped]).await;
+    let mistyped = "its Content-Type must be text/event-stream";
+    check(|| typed(200, "", "no"), &[mistyped]).await;
     check(
         || events([": hello\n\n".to_owned()]),
         &["ended before it named an address"],
