@@ -1,6 +1,11 @@
 //! The settings in force: typed, checked, immutable. They are published whole and read where they are used.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -167,17 +172,22 @@ impl BrokenEntry {
         steps.next().unwrap_or(NextStep::FIX)
     }
 
-    /// The next step in words for a terminal, with the commands for all missing secrets.
+    /// The next step in words for a terminal, with all missing variables or the commands for all missing secrets.
     pub fn step_at_terminal(&self) -> String {
-        let steps = self.findings.iter().filter_map(ConfigFinding::step);
-        let secrets = steps.filter(|step| matches!(step, NextStep::SetSecret { .. }));
-        let mut secrets: Vec<String> = secrets.map(|step| step.at_terminal(&self.name)).collect();
-        if secrets.is_empty() {
-            return self.step().at_terminal(&self.name);
+        let findings = self.findings.iter();
+        match self.step() {
+            NextStep::SetVariable { .. } => {
+                let missing = findings.filter_map(ConfigFinding::missing_variable);
+                NextStep::set_variables(missing.collect::<BTreeSet<_>>())
+            }
+            NextStep::SetSecret { .. } => {
+                let steps = findings.filter_map(ConfigFinding::step);
+                let secrets = steps.filter(|step| matches!(step, NextStep::SetSecret { .. }));
+                let commands = secrets.map(|step| step.at_terminal(&self.name));
+                Vec::from_iter(commands.collect::<BTreeSet<_>>()).join(", ")
+            }
+            step => step.at_terminal(&self.name),
         }
-        secrets.sort();
-        secrets.dedup();
-        secrets.join(", ")
     }
 }
 
