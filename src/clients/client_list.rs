@@ -108,7 +108,7 @@ fn row(
                     row.error = Some(why.to_owned());
                     row.next_step = Some("`mcpproxy doctor`".to_owned());
                 } else {
-                    let refused = settings.and_then(|now| why_refused(client, ours, now));
+                    let refused = settings.and_then(|now| why_refused(client, ours, us, now));
                     row.next_step = refused.as_ref().map(Failure::terminal_step);
                     row.error = refused.map(|refused| refused.error);
                 }

@@ -185,7 +185,8 @@ pub fn connect(
         let found = file.read().ok().flatten();
         let ours = found.as_ref();
         let ours = ours.and_then(|found| our_entry_in(found, &file, &reaching.us));
-        let refused = ours.and_then(|ours| why_refused(asked.client, ours, &reaching.settings));
+        let Reaching { us, settings, .. } = reaching;
+        let refused = ours.and_then(|ours| why_refused(asked.client, ours, us, settings));
         if let Some(refused) = refused {
             let outcome = format!("{} was not changed", asked.client.name());
             return Err(refused.with_outcome(&outcome));

@@ -2,7 +2,7 @@
 
 use super::{Client, ClientServer, our_entry::EntryTraits};
 use crate::{
-    config::{DEMO, IssuedToken, Settings, TokenHash},
+    config::{DEMO, IssuedToken, OurAddress, Settings, TokenHash},
     failure::{ErrorCode, Failure, Result},
     text::{ServerName, names},
 };
@@ -93,8 +93,16 @@ fn endpoint_of(ours: &ClientServer) -> Option<String> {
 }
 
 /// Why an entry that leads to us gets nothing but errors, and what to do: it lacks a token, its address names what is not configured, or
-/// its token counts no more.
-pub fn why_refused(client: Client, ours: &ClientServer, settings: &Settings) -> Option<Failure> {
+/// its token counts no more. Nothing of one that starts an mcpproxy with other files.
+pub fn why_refused(
+    client: Client,
+    ours: &ClientServer,
+    us: &OurAddress,
+    settings: &Settings,
+) -> Option<Failure> {
+    if !us.is_this_one(ours) {
+        return None;
+    }
     let id = client.id();
     let refused = |why: &str, step: &str, request: &str| {
         let code = ErrorCode::ClientUnchanged;

@@ -139,6 +139,11 @@ impl OurAddress {
         self.is_named_by(&leads_to(server))
     }
 
+    /// Whether an entry that leads to an mcpproxy leads to this one, with our address or our files.
+    pub(super) fn is_this_one(&self, server: &ClientServer) -> bool {
+        self.is_behind(&leads_to(server))
+    }
+
     /// Whether an entry means us and leads to an address where we are not.
     pub fn is_us_elsewhere(&self, server: &ClientServer) -> bool {
         let is_called_so = server.name.to_lowercase().contains("mcpproxy");

@@ -103,7 +103,7 @@ impl ServedHere<'_> {
         let Some(ours) = ours else {
             return findings;
         };
-        let refused = why_refused(of, ours, self.settings).filter(|_| self.is_known);
+        let refused = why_refused(of, ours, &self.us, self.settings).filter(|_| self.is_known);
         findings.push(if let Some(refused) = refused {
             let what = format!("{client} gets only errors: {refused}");
             DoctorFinding::fail(CLIENT, what, refused.terminal_step())
