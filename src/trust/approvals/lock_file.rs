@@ -168,7 +168,7 @@ impl Lock {
         let by = self
             .reviewers()
             .map_or_else(String::new, |by| format!(" ({by})"));
-        format!("only the reviewers of {file}{by} can approve it, with an entry there")
+        format!("have a reviewer of {file}{by} approve the definitions, with entries there")
     }
 
     /// The text of a lock file with the entries of some servers, unchanged.

@@ -60,7 +60,7 @@ test("a lock file is named once, with what ends a quarantine under it", async ()
     await told.waitFor();
     const text = await told.innerText();
     assert.equal(text.split("tools.lock").length, 2, text);
-    assert.match(text, /Only the reviewers of .*tools\.lock can approve it, with an entry there/);
+    assert.match(text, /Have a reviewer of .*tools\.lock approve the definitions, with entries there/);
     assert.equal(await told.getByText('"quarantined": false').count(), ends, name);
     await isSound(who, `${name} under a lock file`);
   }
