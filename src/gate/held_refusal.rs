@@ -45,7 +45,8 @@ pub(super) fn refusal_of_instructions(server: &str, hold: Hold) -> Failure {
         reason => reason.explained(ThingKind::Instructions),
     };
     let error = format!("the instructions of server {server:?} are held: {why}");
-    held(hold, error, "Tell the user that they await approval.")
+    let hint = "Tell the user that these instructions await approval.";
+    held(hold, error, hint)
 }
 
 fn held(hold: Hold, error: impl Into<String>, hint: &str) -> Failure {

@@ -79,7 +79,7 @@ pub(super) fn next_step_for_agent(
         ));
     }
     if !has_failed {
-        let step = "Some of its definitions are held. Tell the user that they await approval.";
+        let step = "Tell the user that some of its definitions are held and await approval.";
         return row.held.map(|_| step.to_owned());
     }
     if !row.is_failing() && row.step != Some(NextStep::Wait) {
