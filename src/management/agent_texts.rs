@@ -36,7 +36,7 @@ fn hint(code: ErrorCode) -> Option<&'static str> {
 /// A failure in words for an agent: without commands and paths of this machine.
 pub(super) fn for_agent(mut failure: Failure) -> Failure {
     if failure.code == ErrorCode::ConfigUnusable {
-        "the configuration file is unusable".clone_into(&mut failure.error);
+        "the configuration file cannot be used".clone_into(&mut failure.error);
     }
     if let Some(words) = hint(failure.code) {
         failure.hint = Failure::agents_only(failure.code, "", words).hint;

@@ -169,7 +169,7 @@ impl Upstream {
             ),
             LinkError::Broken(why) => sent(
                 ErrorCode::BadUpstreamAnswer,
-                format!("the answer of server {name:?} is unusable: {why}"),
+                format!("the answer of server {name:?} cannot be used: {why}"),
             ),
             LinkError::HeaderMismatch(_) => for_agents(
                 ErrorCode::ServerUnavailable,

@@ -83,7 +83,7 @@ impl OpenError {
             Self::Link(error) => error.outside(),
             Self::Exited(_) => self.to_string(),
             Self::Refused { code, .. } => format!("it refused initialize with the error {code}"),
-            Self::Unusable => "its answer to initialize is unusable".to_owned(),
+            Self::Unusable => "its answer to initialize cannot be used".to_owned(),
         }
     }
 }

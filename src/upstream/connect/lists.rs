@@ -95,7 +95,7 @@ impl ListError {
             ListProblem::Refused { .. } => format!("it answered {method} with an error"),
             ListProblem::Slow | ListProblem::Cut(_) => self.to_string(),
             ListProblem::Unusable(_) | ListProblem::NoList(_) => {
-                format!("its answer to {method} is unusable")
+                format!("its answer to {method} cannot be used")
             }
         }
     }
