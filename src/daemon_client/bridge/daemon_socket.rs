@@ -87,7 +87,7 @@ impl DaemonSocketError {
                     "`mcpproxy token add NAME`, then give its token with --token or $MCPPROXY_TOKEN"
                 }
                 (Some(ErrorCode::UnknownServer), _) => {
-                    "`mcpproxy upstream list` shows the configured servers"
+                    "`mcpproxy upstream list` shows the servers, `mcpproxy token list` what a token may use"
                 }
                 (Some(ErrorCode::UnknownProfile), _) => {
                     "correct --endpoint, or add the profile: `mcpproxy config edit`"
@@ -227,6 +227,8 @@ mod tests {
             "correct --endpoint",
         );
         check(Some(ErrorCode::Unauthorized), Some("x"), "`mcpproxy token");
+        let of_token = "`mcpproxy upstream list` shows the servers, `mcpproxy token list`";
+        check(Some(ErrorCode::UnknownServer), Some("x"), of_token);
         check(Some(ErrorCode::AccessDenied), Some("Wait."), "Wait.");
         check(None, None, "`mcpproxy doctor`");
     }
