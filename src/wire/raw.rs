@@ -72,8 +72,8 @@ pub fn json_fault(error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     match error.classify() {
         // The last line is empty.
-        Category::Eof if column == 0 => "incomplete JSON".to_owned(),
-        Category::Eof => format!("incomplete JSON, which ends at line {line}, column {column}"),
+        Category::Eof if column == 0 => "not JSON: it ends too early".to_owned(),
+        Category::Eof => format!("not JSON at line {line}, column {column}: it ends too early"),
         Category::Syntax => format!("not JSON at line {line}, column {column}"),
         Category::Data | Category::Io => {
             let whole = error.to_string();
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn what_is_no_json_is_named_with_its_place() {
         let fault = |text| Raw::parse_str(text).expect_err(text).to_string();
-        let cut = "incomplete JSON, which ends at line 1, column 5";
+        let cut = "not JSON at line 1, column 5: it ends too early";
         assert_eq!(fault("{\"a\":"), cut);
         assert_eq!(fault("{bad"), "not JSON at line 1, column 2");
         let number: Result<u8, _> = serde_json::from_str("\"x\"");

@@ -184,7 +184,7 @@ async fn what_is_no_answer_to_this_request_is_unusable() {
         ("accepted", "empty"),
         ("blank", "empty"),
         ("page", "text/html"),
-        ("half", "incomplete JSON"),
+        ("half", "it ends too early"),
         ("noise", "not JSON"),
         ("only-a-notice", "no answer"),
     ] {
