@@ -12,7 +12,7 @@ use super::{
     answering::Answering,
     body, client_connection,
     dispatch::{ServedClient, Unframed, Work, id_of},
-    session::LegacySession,
+    session::{LegacySession, SessionKind},
     sessions::NoSession,
     stateless, stateless_post, stream,
 };
@@ -32,7 +32,14 @@ impl Inbound {
         };
         let agent = head.headers.get(header::USER_AGENT);
         let agent = agent.and_then(|agent| agent.to_str().ok());
-        let client = || shown_name(agent.unwrap_or_default());
+        let id = head.headers.get(SESSION).and_then(|id| id.to_str().ok());
+        let client = || {
+            let kind = SessionKind::Streamable;
+            match id.and_then(|id| self.0.sessions.find(id, kind, &caller, &view)) {
+                Some(session) => session.shown_client(),
+                None => shown_name(agent.unwrap_or_default()),
+            }
+        };
         let unframed = match self.read(&body, (&caller, &view), client) {
             Ok(unframed) => unframed,
             Err(error) => return answer::malformed(&error),

@@ -76,10 +76,18 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
         line(&daemon, &["INFO", "origin is not trusted", origin]).await;
     }
     for _ in 0..5 {
-        let agent = [("user-agent", "odd/1")];
-        assert_eq!(send(&agent, "{no").await.status, 400);
+        let (id, agent) = (
+            ("mcp-session-id", client.session()),
+            ("user-agent", "odd/1"),
+        );
+        let (headers, body) = ([JSON, BOTH, id, agent], "{no".to_owned());
+        let sent = http::send(daemon.address(), "POST", "/mcp/call", &headers, body);
+        assert_eq!(sent.await.status, 400);
     }
-    let who = ["client=\"odd/1\"", "caller=\"anonymous\" endpoint=/mcp "];
+    let who = [
+        "client=\"test 1\"",
+        "caller=\"anonymous\" endpoint=/mcp/call ",
+    ];
     line(&daemon, &["client sent an invalid message", who[0], who[1]]).await;
     let log = daemon.log();
     let lines = log.matches("client sent an invalid message").count();
