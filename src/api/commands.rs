@@ -147,7 +147,8 @@ impl EntryCommand {
 impl FoundCommand {
     /// Masks the values of variables, which may be credentials.
     fn without(mut self, values: &Secrets) -> Self {
-        for text in [&mut self.file, &mut self.reason].into_iter().flatten() {
+        let texts = [&mut self.file, &mut self.reason, &mut self.next_step];
+        for text in texts.into_iter().flatten() {
             *text = values.redacted(text).into_owned();
         }
         self
