@@ -95,8 +95,8 @@ export function note(kind, children, ...buttons) {
 /** A failure, with what to do. */
 export const failed = (failure, ...buttons) => note("err", [h("b", ended(failure.message, failure.server)), " ", ended(stepOf(failure)), " ", codeOf(failure)], ...buttons);
 
-/** What helps, in the words of the page. The hint of the daemon may name requests of REST, but for a name or value that can be given otherwise. */
-const stepOf = ({ step, closest, hint, code }) => (step && closest ? `Did you mean ${closest}?` : step && !(step.do === "act" && /^(?:server|token)_exists$|^invalid_/.test(code)) ? stepWords({ step }) : hint);
+/** What helps, in the words of the page. The hint of the daemon may name requests of REST, but for a name or value that can be given otherwise, and for a server that is down. */
+const stepOf = ({ step, closest, hint, code }) => (step && closest ? `Did you mean ${closest}?` : step && !(step.do === "act" && /^(?:server|token)_exists$|^server_unavailable$|^invalid_/.test(code)) ? stepWords({ step }) : hint);
 
 /** What to do next, where this page can do it: the terminal has a command for it. */
 export function stepWords({ step, next_step: told }) {
