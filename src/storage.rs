@@ -227,9 +227,8 @@ mod ownership {
         }
         refuse_foreign(&found)?;
         if found.nlink() > 1 {
-            return Err(refused(
-                "the file has a second name (a hard link)".to_owned(),
-            ));
+            let why = "it has a second name (a hard link)";
+            return Err(io::Error::new(io::ErrorKind::TooManyLinks, why));
         }
         if found.mode() & OTHERS != 0 {
             // Some file systems have no modes.

@@ -229,21 +229,19 @@ struct Keys {
 impl Keys {
     /// The key of session ids is that of the settings, or one that the data folder keeps.
     fn open(settings: &Settings, data_dir: &Path) -> Result<Self, ServeError> {
-        let keep = |name: &str, what: &str| {
-            let kept = KeptKey::of_folder(data_dir, name);
-            kept.map_err(|error| {
-                let file = data_dir.join(name);
-                let failure = format!("{} with the {what} cannot be used", file.display());
+        let keep = |name: &str| {
+            KeptKey::of_folder(data_dir, name).map_err(|error| {
+                let failure = format!("{} cannot be used", data_dir.join(name).display());
                 ServeError::in_folder(&failure, data_dir, &error)
             })
         };
-        let api_key = keep(API_KEY_FILE, "API key")?;
+        let api_key = keep(API_KEY_FILE)?;
         let of_operators = api_key.secret().clone();
         let mut kept = vec![api_key];
         let of_sessions = if let Some(secret) = &settings.session_key {
             SealingKey::of(secret)
         } else {
-            let session_key = keep(KEY_FILE, "key of session ids")?;
+            let session_key = keep(KEY_FILE)?;
             let sealing = session_key.key();
             kept.push(session_key);
             sealing

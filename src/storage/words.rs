@@ -97,7 +97,11 @@ pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
             format!("correct {place}, or move it away", place = place.display())
         }
-        // The errors of `storage` itself: the file or folder belongs to another user, or is of another kind.
+        io::ErrorKind::TooManyLinks => {
+            let file = place.display();
+            format!("give it one name only: `cp -p {file} {file}.new && mv {file}.new {file}`")
+        }
+        // Other errors of `storage` itself: the file or folder belongs to another user, or is of another kind.
         _ if error.get_ref().is_some() => "replace it with one that is yours alone".to_owned(),
         io::ErrorKind::PermissionDenied => allow(place)?,
         io::ErrorKind::Unsupported => return None,
@@ -217,6 +221,13 @@ mod tests {
                 "file",
                 io::ErrorKind::UnexpectedEof,
                 Some(format!("correct {here}/file, or move it away")),
+            ),
+            (
+                "file",
+                io::ErrorKind::TooManyLinks,
+                Some(format!(
+                    "give it one name only: `cp -p {here}/file {here}/file.new && mv {here}/file.new {here}/file`"
+                )),
             ),
             // Neither the folder nor its parent forbids it.
             ("a/b", io::ErrorKind::PermissionDenied, None),
