@@ -336,7 +336,7 @@ impl Conversion<'_> {
         self.spelling = self.client.0.address_spelling.unwrap_or(self.spelling);
         let is_streamable = self.rest.contains_key("httpUrl");
         let url = match self.take(&URLS) {
-            Some(Value::String(url)) => self.text(&url)?,
+            Some(Value::String(url)) => self.text(url.trim())?,
             Some(_) => return Err("`url` must be a string".to_owned()),
             None => {
                 return Err("`command` and `url` are missing or empty; one is needed".to_owned());

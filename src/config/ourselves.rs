@@ -159,7 +159,7 @@ impl<'a> LeadsTo<'a> {
         let env = entry.get("env").and_then(Value::as_object);
         let env = env.into_iter().flatten();
         Self {
-            url: text("url"),
+            url: text("url").map(str::trim),
             command: text("command"),
             args: args
                 .into_iter()

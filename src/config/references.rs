@@ -60,6 +60,14 @@ pub(super) struct Text {
 #[serde(rename = "$text")]
 struct TextParts(String, String, String);
 
+impl Text {
+    /// The same without spaces at both ends.
+    pub(super) fn trimmed(&self) -> Self {
+        let trim = |text: &str| text.trim().to_owned();
+        TextParts(trim(&self.value), trim(&self.shown), trim(&self.written)).into()
+    }
+}
+
 impl From<TextParts> for Text {
     fn from(TextParts(value, shown, written): TextParts) -> Self {
         Self {

@@ -33,7 +33,8 @@ pub(super) fn transport(
         ("protocol", raw.protocol),
         ("transport", raw.transport),
     ])?;
-    match (written, raw.command.take(), raw.url.take()) {
+    let url = raw.url.take().as_ref().map(Text::trimmed);
+    match (written, raw.command.take(), url) {
         (_, Some(_), Some(_)) => Err(ConfigFinding::new(
             "url",
             "and `command` are both given; keep one",
@@ -272,18 +273,25 @@ pub fn is_set_for_each_request(name: &HeaderName) -> bool {
 
 /// Checks a server's URL. The problem does not repeat the URL, which may contain a secret.
 fn check_url(url: &str) -> Result<(), &'static str> {
-    let uri: Uri = url
-        .parse()
-        .map_err(|_| "is not a URL; write it whole, such as https://example.com/mcp")?;
-    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    if !matches!(&*scheme.to_ascii_lowercase(), "http" | "https") {
         return Err("must begin with http:// or https://");
     }
-    if uri.host().is_none_or(str::is_empty) {
+    if url.contains(char::is_whitespace) {
+        return Err("contains a space or a line break");
+    }
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    if host.is_empty() || host.starts_with(':') {
         return Err("names no host");
     }
+    if !host.is_ascii() {
+        return Err("has a host that is not ASCII; write it as xn--…");
+    }
+    let uri: Uri = url
+        .parse()
+        .map_err(|_| "contains a character that is not allowed in that place")?;
     // `Uri` accepts a port that is no number, and the default port would be used.
-    let host = uri.authority().map_or("", |authority| authority.as_str());
-    let host = host.rsplit('@').next().unwrap_or_default();
     let is_plain = uri.host().is_some_and(|name| name.len() == host.len());
     if !is_plain && matches!(uri.port_u16(), None | Some(0)) {
         return Err("must have a port from 1 to 65535, or none");

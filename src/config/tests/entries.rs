@@ -69,7 +69,7 @@ fn the_transport_follows_type_and_shape() {
         "stdio",
     );
     check(r#"{"url": "http://h/mcp"}"#, "http");
-    check(r#"{"url": "https://h/sse"}"#, "auto");
+    check(r#"{"url": " https://h/sse\n"}"#, "auto");
     check(r#"{"url": "https://h/sse/?a=b"}"#, "auto");
     for (word, label) in [
         ("http", "http"),
@@ -251,20 +251,26 @@ fn what_is_no_header_says_why_and_shows_no_value() {
 
 #[test]
 fn a_bad_url_timeout_or_policy_breaks_its_entry() {
-    check_fault(
-        r#"{"url": "ftp://h"}"#,
-        "`url` must begin with http:// or https://",
-    );
+    for (url, fault) in [
+        ("ftp://h", "must begin with http:// or https://"),
+        ("example.com/mcp", "must begin with http:// or https://"),
+        ("http://h/my mcp", "contains a space or a line break"),
+        ("http://", "names no host"),
+        ("http://:80/mcp", "names no host"),
+        ("https://exämple.com/mcp", "has a host that is not ASCII"),
+        (
+            "http://h/<mcp>",
+            "contains a character that is not allowed in that place",
+        ),
+    ] {
+        check_fault(&format!(r#"{{"url": "{url}"}}"#), &format!("`url` {fault}"));
+    }
     for port in ["99999", "abc", "0", ""] {
         check_fault(
             &format!(r#"{{"url": "http://127.0.0.1:{port}/mcp"}}"#),
             "`url` must have a port from 1 to 65535, or none",
         );
     }
-    check_fault(
-        r#"{"url": "not a url"}"#,
-        "`url` is not a URL; write it whole",
-    );
     check_fault(
         r#"{"url": "http://h", "headers": {"A": "x\ny"}}"#,
         "`headers.A` contains a character that is not allowed in a header, such as a line break",
