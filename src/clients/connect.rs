@@ -77,6 +77,9 @@ pub struct Connected {
     /// The command that disconnects it, and where.
     #[serde(skip)]
     pub undo: String,
+    /// Whether a token is required, and its entry has none of its own.
+    #[serde(skip)]
+    pub lacks_token: bool,
 }
 
 /// What was done with a client's file, or would be.
@@ -174,6 +177,9 @@ pub fn connect(
         is_process: asked.by_process || kept.is_process,
         ..kept
     };
+    let is_process = traits.is_process || !asked.client.speaks_http();
+    let own_token = traits.token.as_ref().filter(|token| !token.contains('{'));
+    let lacks_token = reaching.needs_token && !is_process && own_token.is_none();
     let wanted = Wanted {
         target: reaching.target(asked.client, traits)?,
         name: asked.name.unwrap_or("mcpproxy").to_owned(),
@@ -191,11 +197,16 @@ pub fn connect(
             let outcome = format!("{} was not changed", asked.client.name());
             return Err(refused.with_outcome(&outcome));
         }
-        let outcome = ConnectOutcome::AlreadyConnected;
-        return Ok(done(places, asked, change, outcome));
+        return Ok(Connected {
+            lacks_token,
+            ..done(places, asked, change, ConnectOutcome::AlreadyConnected)
+        });
     }
     let outcomes = [ConnectOutcome::WouldConnect, ConnectOutcome::Connected];
-    carry_out(places, asked, change, outcomes)
+    Ok(Connected {
+        lacks_token,
+        ..carry_out(places, asked, change, outcomes)?
+    })
 }
 
 /// What our entry in a file keeps, unless something else is wanted. Blocks.
@@ -307,6 +318,7 @@ fn done(
         backup: None,
         diff: Vec::new(),
         is_found: is_for_project || places.is_present(client),
+        lacks_token: false,
     }
 }
 

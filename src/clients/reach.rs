@@ -23,7 +23,7 @@ pub struct Reaching {
     /// Where entries that lead to us lead to.
     pub us: OurAddress,
     /// Whether clients have to show a token.
-    pub needs_token: bool,
+    pub(super) needs_token: bool,
     /// Whether a daemon runs.
     pub is_running: bool,
     /// What is configured, with the tokens that were issued.

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::super::{Done, Output, output};
-use crate::clients::{
-    Client, ClientPlaces, ConnectOutcome, Connected, Reaching, TOKEN_VARIABLE, moved_from,
-};
+use crate::clients::{Client, ClientPlaces, ConnectOutcome, Connected, TOKEN_VARIABLE, moved_from};
 
 /// Says to people what happened to one client.
 pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> Done {
@@ -70,21 +68,40 @@ pub(super) fn report(done: &[(Client, Done<Connected>)]) -> Value {
 }
 
 /// Says what is left to do for these clients.
-pub(super) fn say_hints(reaching: &Reaching, clients: &[Client], out: Output) {
-    say_token(reaching, clients, out);
-    if reaching.is_running {
-        let names: Vec<&str> = clients.iter().map(|client| client.name()).collect();
-        out.next(&format!("restart {}", names.join(", ")));
+pub(super) fn say_hints(is_running: bool, is_for_project: bool, done: &[&Connected], out: Output) {
+    let start = (!is_running).then(|| "`mcpproxy start`".to_owned());
+    let token = say_token(is_for_project, done, out);
+    let restart = if is_running {
+        let names: Vec<&str> = done.iter().map(|done| done.client.name()).collect();
+        format!("restart {}", names.join(", "))
     } else {
-        out.next("`mcpproxy start`, then restart the client");
-    }
+        "restart the client".to_owned()
+    };
+    let steps: Vec<String> = start.into_iter().chain(token).chain([restart]).collect();
+    out.next(&steps.join(", then "));
 }
 
-/// Says how these clients get a token, if one is required.
-pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Output) {
-    if reaching.needs_token && clients.iter().any(|client| client.speaks_http()) {
-        out.note(&format!(
-            "clients need a token (`serverAuth`): `mcpproxy connect CLIENT --token` issues one, or set {TOKEN_VARIABLE}"
-        ));
+/// Says which of these clients lack a token; the step that gives them one.
+pub(in crate::cli) fn say_token(
+    is_for_project: bool,
+    done: &[&Connected],
+    out: Output,
+) -> Option<String> {
+    let lacking = done.iter().filter(|done| done.lacks_token);
+    let (names, ids): (Vec<&str>, Vec<&str>) = lacking
+        .map(|done| (done.client.name(), done.client.id()))
+        .unzip();
+    let (names, ids) = (names.join(", "), ids.join(" "));
+    if ids.is_empty() {
+        return None;
     }
+    out.note(&format!(
+        "`serverAuth` requires a token, and none is stored for {names}"
+    ));
+    // Others may read a project's file.
+    Some(if is_for_project {
+        format!("set {TOKEN_VARIABLE} for {names}")
+    } else {
+        format!("`mcpproxy connect {ids} --token`")
+    })
 }

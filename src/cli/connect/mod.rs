@@ -121,7 +121,7 @@ impl ConnectCommand {
         if !answers && !self.undo && any_done {
             out.warning("mcpproxy cannot be reached at its port: `mcpproxy doctor`");
         }
-        self.conclude(done, &reaching, out)
+        self.conclude(done, reaching.is_running, out)
     }
 
     /// `--token`: gives each client a token of its own, or revokes it.
@@ -202,7 +202,7 @@ impl ConnectCommand {
     fn conclude(
         &self,
         done: Vec<(Client, Done<Connected>)>,
-        reaching: &Reaching,
+        is_running: bool,
         out: Output,
     ) -> Done {
         let failed = done.iter().filter(|(_, outcome)| outcome.is_err()).count();
@@ -210,10 +210,8 @@ impl ConnectCommand {
             output::print_value(&file::report(&done))?;
         } else if failed < done.len() && !self.undo && !self.dry_run {
             let connected = done.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
-            let connected = connected
-                .filter(|done| done.is_connected())
-                .map(|done| done.client);
-            file::say_hints(reaching, &connected.collect::<Vec<Client>>(), out);
+            let connected: Vec<_> = connected.filter(|done| done.is_connected()).collect();
+            file::say_hints(is_running, self.project, &connected, out);
         }
         let failures = done.into_iter().filter_map(|(_, outcome)| outcome.err());
         output::report_failures(failures.collect())

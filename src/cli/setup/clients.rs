@@ -51,7 +51,9 @@ pub(super) fn connect_clients(
         }
     }
     if !out.is_json() {
-        connect::say_token(&reaching, &report.connected(), out);
+        let done: Vec<_> = report.clients.iter().collect();
+        let step = connect::say_token(false, &done, out);
+        step.iter().for_each(|step| out.next(step));
     }
     // A connected client that was not chosen stays connected.
     for client in &report.already {
