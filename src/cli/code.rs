@@ -122,7 +122,7 @@ fn read_input(given: &str) -> Done<Box<RawValue>> {
         option: "--input",
         what: "the input",
         is_plural: false,
-        example: "give JSON, in single quotes for the shell: --input '{\"text\":\"hello\"}'",
+        example: "correct the JSON after --input, such as --input '{\"text\":\"hello\"}'",
         given,
     };
     input.read()

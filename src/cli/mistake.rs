@@ -215,7 +215,12 @@ impl Mistake<'_> {
         } else {
             cause.to_string()
         };
-        Some(failure(format!("{argument} cannot be {value:?}"), step))
+        let what = if argument.contains('=') {
+            format!("{value:?} is not {argument}")
+        } else {
+            format!("{argument} cannot be {value:?}")
+        };
+        Some(failure(what, step))
     }
 
     fn conflict(&self) -> Option<CommandFailure> {
@@ -398,8 +403,13 @@ mod tests {
             ),
             (
                 "upstream patch a b",
-                "KEY=VALUE cannot be \"b\"",
+                "\"b\" is not KEY=VALUE",
                 "write b=VALUE",
+            ),
+            (
+                "upstream patch a enabled:false",
+                "\"enabled:false\" is not KEY=VALUE",
+                "write a key, `=` and a value, such as enabled=false",
             ),
             (
                 "status -o yaml",

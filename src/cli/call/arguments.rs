@@ -156,7 +156,7 @@ fn object(given: &str) -> Done<Box<RawValue>> {
         option: "--args",
         what: "the arguments",
         is_plural: true,
-        example: "give a JSON object in single quotes, such as '{\"text\": \"hello\"}', or text=hello",
+        example: "give a correct JSON object in single quotes, such as '{\"text\": \"hello\"}', or text=hello",
         given,
     };
     let args = option.read()?;

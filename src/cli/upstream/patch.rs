@@ -27,18 +27,19 @@ pub(in crate::cli) struct PatchServer {
     json: Option<String>,
 }
 
+/// JSON as it is typed in a shell.
+const JSON: &str = r#"--json '{"enabled": false}'"#;
+
 /// Keys whose members are strings, whatever they look like.
 const TEXTS: [&str; 2] = ["env", "headers"];
 
 impl PatchServer {
     pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let patch = match &self.json {
-            Some(text) => read_unrepeated_object(text.as_bytes())
-                .map_err(|why| {
-                    CommandFailure::usage(format!("--json cannot be used: {why}")).next(
-                        "give a JSON object, in single quotes for the shell: --json '{\"enabled\": false}'",
-                    )
-                }),
+            Some(text) => read_unrepeated_object(text.as_bytes()).map_err(|why| {
+                CommandFailure::usage(format!("--json cannot be used: {why}"))
+                    .next(format!("correct the JSON after --json, such as {JSON}"))
+            }),
             None => of_assignments(&self.assignments),
         };
         let patch = patch.or_undone("nothing was changed")?;
@@ -74,10 +75,14 @@ impl PatchServer {
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
+    if text.starts_with('{') {
+        return Err(format!("give JSON with --json, such as {JSON}"));
+    }
+    let is_of_key = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        Some(_) => Err("write a key in front of `=`, such as enabled=false".to_owned()),
-        None => Err(format!("write {text}=VALUE")),
+        None if text.chars().all(is_of_key) => Err(format!("write {text}=VALUE")),
+        _ => Err("write a key, `=` and a value, such as enabled=false".to_owned()),
     }
 }
 
