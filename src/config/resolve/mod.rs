@@ -119,15 +119,8 @@ fn read_settings(
     let top_level = of_settings.noting(lookup, |lookup| read_top_level(document, lookup))?;
     let mut settings = Settings::of(top_level.file, surroundings);
     settings.lacks_secrets = values.values().any(Result::is_err);
-    let repeated = document.repeated.iter();
-    let repeated = repeated.map(|(path, at)| {
-        let LineColumn { line, .. } = LineColumn::of_byte(document.text, *at);
-        Warning::of_key(
-            path,
-            format!("appears twice; the last one, in line {line}, counts"),
-        )
-    });
     let ignored = top_level.ignored.iter().map(guards::ignored);
+    let repeated = repeated_keys(document).into_iter();
     settings.warnings.splice(..0, repeated.chain(ignored));
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
     let context = Context {
@@ -144,6 +137,28 @@ fn read_settings(
     let unknown = settings.server_auth.as_deref().map(unknown_callers);
     settings.unknown_callers = unknown.unwrap_or_default();
     Ok(settings)
+}
+
+/// One warning of each key that appears more than once in an object.
+fn repeated_keys(document: &Document<'_>) -> Vec<Warning> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for (path, _) in &document.repeated {
+        *counts.entry(path).or_insert(1) += 1;
+    }
+    let backwards = document.repeated.iter().rev();
+    let mut warnings: Vec<Warning> = backwards
+        .filter_map(|(path, at)| {
+            let times = match counts.remove(path.as_str())? {
+                2 => "twice".to_owned(),
+                more => format!("{more} times"),
+            };
+            let LineColumn { line, .. } = LineColumn::of_byte(document.text, *at);
+            let what = format!("appears {times}; the last one, in line {line}, counts");
+            Some(Warning::of_key(path, what))
+        })
+        .collect();
+    warnings.reverse();
+    warnings
 }
 
 /// The values of the secrets that the text refers to, or why each cannot be used.

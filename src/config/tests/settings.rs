@@ -149,12 +149,14 @@ fn unknown_keys_are_reported_and_never_fatal() {
     let settings = read(
         r#"{"listne": ":1", "activity": {"max_ag": 1}, "enable_code_execution": true,
             "tool_response_limit": 0, "servers": {}, "top_k": 1, "top_k": 2,
+            "tool_response_limit": 0, "tool_response_limit": 0,
             "mcpServers": {"s": {"command": "x", "comand": "y"}}}"#,
     );
     assert_eq!(
         printed(&settings.warnings),
         [
             "`top_k` appears twice; the last one, in line 2, counts",
+            "`tool_response_limit` appears 3 times; the last one, in line 3, counts",
             "`listne` is unknown and ignored; did you mean `listen`?",
             "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
             "`servers` is unknown and ignored; did you mean `mcpServers`?",
