@@ -104,6 +104,9 @@ fn tree_of<'t>(
 /// The parser's error in words for the author of the file; `rest` begins at its place.
 fn problem(found: &ParseErrorKind, rest: &str) -> String {
     let known = match found {
+        ParseErrorKind::ExpectedStringObjectProperty if rest.starts_with(char::is_alphabetic) => {
+            "a key needs double quotes"
+        }
         ParseErrorKind::ExpectedStringObjectProperty => "a key in double quotes is missing",
         ParseErrorKind::ExpectedColonAfterObjectKey => "the `:` after the key is missing",
         ParseErrorKind::ExpectedObjectValue => "the value is missing",
@@ -428,10 +431,7 @@ mod tests {
             "{\"a\": 'x'}",
             "line 1, column 7: a string needs double quotes, not single ones",
         );
-        check(
-            "{a: 1}",
-            "line 1, column 2: a key in double quotes is missing",
-        );
+        check("{a: 1}", "line 1, column 2: a key needs double quotes");
         check(
             "\n[]",
             "line 2, column 1: the configuration must be an object",

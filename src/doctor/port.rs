@@ -98,7 +98,7 @@ pub async fn why_unheard(
 ) -> (String, String) {
     if location.local_only {
         // A restart would end the connection of the client that started it.
-        let step = "add --http to the `serve --stdio` in its client's file";
+        let step = "write `serve --stdio --http` in the file of the client that starts mcpproxy";
         return (ONLY_WITH_HTTP.to_owned(), step.to_owned());
     }
     if let Some(refused) = location.refused(listen) {
