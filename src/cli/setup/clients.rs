@@ -53,7 +53,9 @@ pub(super) fn connect_clients(
     if !out.is_json() {
         let done: Vec<_> = report.clients.iter().collect();
         let step = connect::say_token(false, &done, out);
-        step.iter().for_each(|step| out.next(step));
+        if let Some(step) = step {
+            out.next(&step);
+        }
     }
     // A connected client that was not chosen stays connected.
     for client in &report.already {
