@@ -226,11 +226,16 @@ impl CallContext {
         if !self.client.can_answer(method, params) {
             return Err(self.client.unable);
         }
+        let questions = self.heard_questions()?;
+        questions.ask(&self.to_client, method, params).await
+    }
+
+    /// The questions to the client, if it can hear one on the stream of this request.
+    pub fn heard_questions(&self) -> Result<&Questions, NotAnswered> {
         match &self.questions {
-            Some(questions) if self.to_client.is_heard() => {
-                questions.ask(&self.to_client, method, params).await
-            }
-            _ => Err(NotAnswered::NoWay),
+            Some(questions) if self.to_client.is_heard() => Ok(questions),
+            _ if self.to_client.is_open() => Err(NotAnswered::NotListening),
+            _ => Err(NotAnswered::NoStream),
         }
     }
 }

@@ -35,9 +35,14 @@ pub enum NotAnswered {
     /// The client would answer by repeating its request, and a script cannot be resumed in the middle.
     #[error("a script cannot ask the user")]
     Script,
-    /// There is no stream for the question, or no way back for its answer.
-    #[error("the client cannot be asked during this request")]
-    NoWay,
+    /// Its request takes nothing before the answer.
+    #[error(
+        "the client's request takes no event stream; it needs the header `Accept: text/event-stream`, and no batch"
+    )]
+    NoStream,
+    /// No stream to it is open.
+    #[error("the client has no event stream open")]
+    NotListening,
     /// Too many questions wait for it already.
     #[error("too many questions wait for the client")]
     TooMany,
@@ -54,12 +59,12 @@ impl Questions {
         method: &str,
         params: Option<&Raw>,
     ) -> Result<Outcome, NotAnswered> {
-        let open = self.begin(to_client.clone())?;
-        to_client.send(request_frame(&open.question.id, method, params).joined());
-        open.answered().await
+        let (question, answered) = self.begin(to_client.clone())?;
+        to_client.send(request_frame(&question.id, method, params).joined());
+        answered.await.map_err(|_| NotAnswered::Left)
     }
 
-    fn begin(&self, to_client: ClientSender) -> Result<OpenQuestion, NotAnswered> {
+    fn begin(&self, to_client: ClientSender) -> Result<(Question, Answered), NotAnswered> {
         let (answer, answered) = oneshot::channel();
         let mut open = self.0.lock();
         if open.over {
@@ -77,7 +82,7 @@ impl Questions {
             questions: self.clone(),
             to_client,
         };
-        Ok(OpenQuestion { question, answered })
+        Ok((question, answered))
     }
 
     /// Takes an answer of the client. False if no question waits for it.
@@ -94,19 +99,7 @@ impl Questions {
     }
 }
 
-/// A question that was sent.
-struct OpenQuestion {
-    question: Question,
-    answered: oneshot::Receiver<Outcome>,
-}
-
-impl OpenQuestion {
-    async fn answered(self) -> Result<Outcome, NotAnswered> {
-        let outcome = self.answered.await;
-        drop(self.question);
-        outcome.map_err(|_| NotAnswered::Left)
-    }
-}
+type Answered = oneshot::Receiver<Outcome>;
 
 /// Withdraws a question when it is dropped, unless the client has answered.
 struct Question {

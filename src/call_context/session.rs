@@ -119,10 +119,9 @@ impl ClientSession {
         method: &str,
         params: Option<&Raw>,
     ) -> Result<Outcome, NotAnswered> {
-        let stream = [self.stream(), request.clone()];
-        let Some(stream) = stream.into_iter().find(ClientSender::is_heard) else {
-            return Err(NotAnswered::NoWay);
-        };
+        let mut streams = [self.stream(), request.clone()].into_iter();
+        let heard = streams.find(ClientSender::is_heard);
+        let stream = heard.ok_or(NotAnswered::NotListening)?;
         self.0.questions.ask(&stream, method, params).await
     }
 

@@ -25,7 +25,7 @@ pub(super) fn route(
     method: &str,
     question: &Request,
 ) -> Result<QuestionRoute, RpcError> {
-    let refused = |why: &str| Err(bridge::refused_question(&question.method, why));
+    let refused = |why: String| bridge::refused_question(&question.method, &why);
     if !context
         .client
         .can_answer(&question.method, question.params.as_ref())
@@ -33,15 +33,15 @@ pub(super) fn route(
         return Err(incapable(&question.method, context.client.unable));
     }
     if context.revision.has_server_requests() {
-        return match &context.questions {
-            Some(_) if context.to_client.is_heard() => Ok(QuestionRoute::Stream),
-            _ => refused(&NotAnswered::NoWay.to_string()),
-        };
+        let heard = context.heard_questions();
+        return heard
+            .map(|_| QuestionRoute::Stream)
+            .map_err(|why| refused(why.to_string()));
     }
     if bridge::may_ask(method) {
         Ok(QuestionRoute::Result)
     } else {
-        refused("clients cannot be asked during such a request")
+        Err(refused(format!("clients cannot be asked during {method}")))
     }
 }
 

@@ -86,6 +86,18 @@ async fn what_a_client_cannot_answer_is_refused_for_it_and_the_call_goes_on() {
         let stateless = TestClient::stateless(&daemon, "/mcp/server/up");
         let reply = stateless.call("form", "{}").await;
         has!(reply.text(), "-32601");
+        // And this one takes none.
+        let daemon = TestDaemon::with_upstream(&upstream).await;
+        let client = able(&daemon, "/mcp/server/up").await;
+        let headers = [
+            JSON,
+            ("accept", "application/json"),
+            ("mcp-session-id", client.session()),
+        ];
+        let params = call_params("form", "{}");
+        let call = format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{params}}}"#);
+        let answer = client.raw_post(&headers, &call).await;
+        has!(answer.text(), "no event stream");
     }
 }
 
