@@ -309,7 +309,7 @@ fn answer(status: StatusCode, value: &impl Serialize) -> Response {
 }
 
 /// An answer of this JSON.
-pub fn json_response(text: Bytes) -> Response {
+fn json_response(text: Bytes) -> Response {
     ([(header::CONTENT_TYPE, routes::JSON)], text).into_response()
 }
 

@@ -11,7 +11,8 @@ use crate::{
         Settings,
         loopback::{is_loopback, without_brackets},
     },
-    failure::{ErrorCode, Failure, shown_failure},
+    failure::{ErrorCode, Failure},
+    inbound,
     telemetry::log_throttle::{LogThrottle, LogThrottles},
     text::cut::beginning,
 };
@@ -59,20 +60,10 @@ pub(super) struct RefusalLines {
 pub(super) fn check(settings: &Settings, lines: &RefusalLines, request: &Request) -> Passed {
     let verdict = judge(settings, request.uri().path(), request.headers());
     Passed::Answered(match verdict {
+        // A page that asks first would not get to read the answer.
+        Verdict::Pass if is_preflight(request) => refused(lines, request, &header::ORIGIN),
         Verdict::Pass => return Passed::In,
-        Verdict::Refuse(what) => {
-            let values = values_of(request.headers(), &what);
-            let rejected = beginning(&values, SHOWN);
-            if let Some((_, times)) = lines.untrusted.due(rejected) {
-                tracing::info!(
-                    path = beginning(request.uri().path(), SHOWN),
-                    rejected,
-                    times,
-                    "request refused: its {what} is not trusted"
-                );
-            }
-            refusal(&what, rejected)
-        }
+        Verdict::Refuse(what) => refused(lines, request, &what),
         Verdict::Twice(name) => {
             if let Some(times) = lines.twice.due() {
                 tracing::info!(header = %name, times, "request refused: a header appears twice");
@@ -176,27 +167,43 @@ fn values_of(headers: &HeaderMap, name: &HeaderName) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-fn refusal(what: &HeaderName, rejected: &str) -> Response {
+/// Whether a page asks with this what it may send.
+fn is_preflight(request: &Request) -> bool {
+    let has = |name: HeaderName| request.headers().contains_key(name);
+    let is_asked = has(header::ORIGIN) && has(header::ACCESS_CONTROL_REQUEST_METHOD);
+    is_asked && request.method() == Method::OPTIONS
+}
+
+/// The refusal of a request whose header is not trusted.
+fn refused(lines: &RefusalLines, request: &Request, what: &HeaderName) -> Response {
+    let values = values_of(request.headers(), what);
+    let rejected = beginning(&values, SHOWN);
+    if let Some((_, times)) = lines.untrusted.due(rejected) {
+        tracing::info!(
+            path = beginning(request.uri().path(), SHOWN),
+            rejected,
+            times,
+            "request refused: its {what} is not trusted"
+        );
+    }
     let why = format!("the {what} {rejected:?} is not trusted");
     let hint = match rejected {
         // Every page can claim it.
-        "null" => "Serve the page over HTTP, so that it has an origin.".to_owned(),
+        "null" => {
+            "Serve the page over HTTP and in no sandboxed frame, and add its origin, such as http://localhost:3000, to `trusted_origins` in the configuration file.".to_owned()
+        }
         _ => format!("To trust it, add it to `trusted_{what}s` in the configuration file."),
     };
-    error(StatusCode::FORBIDDEN, ErrorCode::AccessDenied, &why, &hint)
+    inbound::failed(&Failure::new(ErrorCode::AccessDenied, why, hint))
 }
 
 fn twice(name: &HeaderName) -> Response {
     let why = format!("the header {name} appears twice");
-    let (status, code) = (StatusCode::BAD_REQUEST, ErrorCode::InvalidArguments);
-    error(status, code, &why, "Send it once.")
-}
-
-fn error(status: StatusCode, code: ErrorCode, error: &str, hint: &str) -> Response {
-    let failure = Failure::new(code, error, hint);
-    let mut response = api::json_response(shown_failure(&failure).bytes().clone());
-    *response.status_mut() = status;
-    response
+    inbound::failed(&Failure::new(
+        ErrorCode::InvalidArguments,
+        why,
+        "Send it once.",
+    ))
 }
 
 /// What a page may send that is allowed to send anything.

