@@ -32,11 +32,11 @@ pub(in crate::upstream) enum ProbeError {
     #[error("{0}")]
     Link(LinkError),
     /// The server is stateless, but in no known revision.
-    #[error("it speaks {theirs}; mcpproxy speaks {}", ours())]
-    Foreign {
-        /// What it speaks.
-        theirs: String,
-    },
+    #[error("{}", spoken(.0))]
+    Foreign(Vec<String>),
+    /// The server names this revision as one of its own, and refuses it.
+    #[error("it says that it speaks the protocol revision {0}, but refused it")]
+    Contradictory(Revision),
     /// The server is stateless, and refused the request.
     #[error("it refused server/discover: {message} ({code})")]
     Refused {
@@ -64,9 +64,7 @@ pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
             // It refused what it says that it speaks: once may be a slip.
             Verdict::SpeakInstead(same) if same == revision => {
                 if std::mem::replace(&mut was_repeated, true) {
-                    return Err(ProbeError::Foreign {
-                        theirs: format!("the protocol revision {same}"),
-                    });
+                    return Err(ProbeError::Contradictory(same));
                 }
             }
             // Always an older one, so there is an end to it.
@@ -136,24 +134,25 @@ fn chosen(versions: &[String], refused: Revision) -> Result<Verdict, ProbeError>
     match known.filter(|revision| *revision <= refused).max() {
         Some(revision) if revision.has_handshake() => Ok(Verdict::Decided(Era::Legacy)),
         Some(revision) => Ok(Verdict::SpeakInstead(revision)),
-        None => Err(ProbeError::Foreign {
-            theirs: if versions.is_empty() {
-                "other protocol revisions, which it does not name".to_owned()
-            } else {
-                format!("the protocol revisions {}", versions.join(", "))
-            },
-        }),
+        None => Err(ProbeError::Foreign(versions.to_vec())),
     }
 }
 
 fn names(list: &Raw) -> Option<Vec<String>> {
-    let names: Vec<_> = list.read().ok()?;
-    Some(names)
+    list.read().ok()
 }
 
-fn ours() -> String {
-    let names: Vec<_> = Revision::all().map(Revision::as_str).collect();
-    names.join(", ")
+/// What a server speaks that names these revisions.
+fn spoken(theirs: &[String]) -> String {
+    let plural = match theirs {
+        [] => return "it names no protocol revision that it speaks".to_owned(),
+        [_] => "",
+        _ => "s",
+    };
+    let (theirs, newest) = (theirs.join(", "), Revision::NEWEST);
+    format!(
+        "it speaks only the protocol revision{plural} {theirs}; the newest that mcpproxy speaks is {newest}"
+    )
 }
 
 impl ProbeError {
@@ -161,7 +160,8 @@ impl ProbeError {
     pub(in crate::upstream) fn outside(&self) -> String {
         match self {
             Self::Link(error) => error.outside(),
-            Self::Foreign { .. } => "it speaks no protocol revision that mcpproxy knows".to_owned(),
+            Self::Foreign(_) => "it speaks no protocol revision that mcpproxy knows".to_owned(),
+            Self::Contradictory(_) => self.to_string(),
             Self::Refused { code, .. } => {
                 format!("it refused server/discover with the error {code}")
             }

@@ -28,7 +28,7 @@ use crate::{
     failure::NextStep,
     link::{Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
-    text::ServerName,
+    text::{ServerName, moment},
     upstream::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
         connect_error::ConnectError,
@@ -198,6 +198,17 @@ fn faulty_step() -> NextStep {
     NextStep::act("report this to the server's authors")
 }
 
+/// What the operator can do about a server that speaks only these revisions: whichever is older is updated.
+fn update_step(theirs: &[String]) -> NextStep {
+    let newest = Revision::NEWEST.as_str();
+    let is_dated = theirs.iter().all(|name| moment::is_day(name));
+    NextStep::act(match theirs.iter().max() {
+        Some(latest) if is_dated && latest.as_str() > newest => "update mcpproxy",
+        Some(_) if is_dated => "update the server",
+        _ => "update mcpproxy or the server",
+    })
+}
+
 /// What the operator can do about a server that answers and refuses.
 fn refused_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
@@ -284,7 +295,8 @@ impl ConnectError {
     /// The server needs no handshake, and refused its description or has no revision in common with us.
     pub(in crate::upstream) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
         let step = match error {
-            ProbeError::Foreign { .. } => NextStep::act("update mcpproxy or the server"),
+            ProbeError::Foreign(theirs) => update_step(theirs),
+            ProbeError::Contradictory(_) => faulty_step(),
             ProbeError::Refused { .. } => refused_step(entry),
             ProbeError::Link(error) => {
                 return Self::of_handshake(entry, &OpenError::Link(error.clone()));
@@ -346,5 +358,17 @@ mod tests {
                 .at_terminal("s")
                 .starts_with("correct the cause")
         );
+    }
+
+    #[test]
+    fn whichever_speaks_the_older_revision_is_updated() {
+        for (theirs, expected) in [
+            (&["2027-09-01", "2026-01-01"][..], "update mcpproxy"),
+            (&["2026-01-01"][..], "update the server"),
+            (&["next"][..], "update mcpproxy or the server"),
+        ] {
+            let theirs: Vec<_> = theirs.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(update_step(&theirs).at_terminal("s"), expected);
+        }
     }
 }

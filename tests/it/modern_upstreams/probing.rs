@@ -160,8 +160,9 @@ async fn revisions_that_do_not_meet_are_named_on_both_sides() {
         let daemon = daemon_with(&upstream).await;
         upstream.wait_for("server/discover").await;
         let reason = reason_of(&daemon, "speaks").await;
-        has!(reason, "2031-01-01, 2032-02-02");
+        has!(reason, "only the protocol revisions 2031-01-01, 2032-02-02");
         has!(reason, modern::REVISION);
+        has!(reason, "\"update mcpproxy\"");
     }
 }
 
@@ -193,7 +194,10 @@ async fn a_server_that_refuses_what_it_speaks_is_asked_once_more() {
         .await;
     upstream.wait_for_count("server/discover", 2).await;
     let reason = reason_of(&daemon, "speaks").await;
-    has!(reason, "2026-07-28");
+    has!(
+        reason,
+        "speaks the protocol revision 2026-07-28, but refused it"
+    );
     assert_eq!(upstream.received("initialize"), [""; 0]);
 }
 
