@@ -26,6 +26,7 @@ use crate::{
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport, TransportKind},
     failure::NextStep,
+    gate,
     link::{Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
     text::{ServerName, moment},
@@ -212,6 +213,8 @@ fn update_step(theirs: &[String]) -> NextStep {
 /// What the operator can do about a server that answers and refuses.
 fn refused_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
+        // It is not running, and an inspection starts it.
+        Transport::Stdio(_) if gate::awaits_approval(entry) => NextStep::act("correct the cause"),
         Transport::Stdio(_) => NextStep::act("correct the cause, then restart the server"),
         Transport::Remote(_) => NextStep::act("read the log on its host, or tell its operator"),
     }
@@ -351,13 +354,19 @@ mod tests {
         // Its log says no more than its answer, which it does not repeat when it is run by hand.
         let (code, message) = (0, empty());
         let refused = OpenError::Refused { code, message };
-        let failed = ConnectError::of_handshake(&entry(r#"{"command": "x"}"#), &refused);
-        assert!(
-            failed
-                .step
-                .at_terminal("s")
-                .starts_with("correct the cause")
-        );
+        for (program, step) in [
+            (
+                r#"{"command": "x"}"#,
+                "correct the cause, then restart the server",
+            ),
+            (
+                r#"{"command": "x", "quarantined": true}"#,
+                "correct the cause",
+            ),
+        ] {
+            let failed = ConnectError::of_handshake(&entry(program), &refused);
+            assert_eq!(failed.step.at_terminal("s"), step);
+        }
     }
 
     #[test]
