@@ -96,7 +96,7 @@ pub enum LinkError {
     #[error("it sent {0} MiB without a line end")]
     Endless(usize),
     /// The upstream finds that the request's headers do not say what its body says. It was not processed.
-    #[error("the server says that headers and body differ: {0}")]
+    #[error("the server says that a request's headers do not match its body: {0:?}")]
     HeaderMismatch(String),
     /// The server had forgotten the session, and its lists have not been read in the new one. The request was not processed.
     #[error("its session had expired and was opened again")]
@@ -164,7 +164,9 @@ impl LinkError {
                 "it did not answer as an MCP server does".to_owned()
             }
             Self::SessionRenewed => "its session had expired".to_owned(),
-            Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
+            Self::HeaderMismatch(_) => {
+                "it says that a request's headers do not match its body".to_owned()
+            }
             Self::SessionLost(why) => format!("session lost: {}", why.outside()),
             Self::NoNewSession(_) => "the server refused a new one".to_owned(),
             Self::Ourselves | Self::NotHttp => self.to_string(),

@@ -10,7 +10,7 @@ use super::{pull::Pull, renewal::session_unknown, server::HttpShared, session::H
 use crate::{
     link::{
         LinkError, Maker,
-        remote::{ACCEPTANCE, HttpRefusal, Posted, linger},
+        remote::{ACCEPTANCE, Posted, linger},
     },
     wire::{Id, MessageFrame, RpcError},
 };
@@ -39,8 +39,8 @@ impl HttpShared {
         }
         *sent_in = Some(session.clone());
         let posted = self.server.post(&session, &frame, headers).await?;
-        if let Some(refusal) = header_mismatch(&posted, &session) {
-            let why = self.server.excerpt(&refusal.body);
+        if let Some(why) = header_mismatch(&posted, &session) {
+            let why = self.server.excerpt(why.as_bytes());
             return Err(LinkError::HeaderMismatch(why));
         }
         // Refused twice, it is the request and not the session that the server does not take.
@@ -114,13 +114,11 @@ fn is_refused_unread(posted: &Posted, session: &HttpSession) -> bool {
     matches!(posted, Posted::Refused(refusal) if session_unknown(refusal, session))
 }
 
-/// The refusal, if the server finds that headers and body do not match.
-fn header_mismatch<'a>(posted: &'a Posted, session: &HttpSession) -> Option<&'a HttpRefusal> {
+/// What the server says, if it finds that headers and body do not match.
+fn header_mismatch(posted: &Posted, session: &HttpSession) -> Option<String> {
     match posted {
-        Posted::Refused(refusal)
-            if session.is_stateless() && refusal.code() == Some(RpcError::HEADER_MISMATCH) =>
-        {
-            Some(refusal)
+        Posted::Refused(refusal) if session.is_stateless() => {
+            refusal.message_of(RpcError::HEADER_MISMATCH)
         }
         _ => None,
     }

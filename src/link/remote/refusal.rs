@@ -9,7 +9,7 @@ use super::{ServerBody, Whole};
 use crate::{
     link::LinkError,
     text::{cut::shortened, secret::Secrets},
-    wire::{Id, Message, Outcome, Response as Answer, RpcError, instance::INSTANCE},
+    wire::{Id, Message, Outcome, Raw, Response as Answer, RpcError, instance::INSTANCE},
 };
 
 /// Where in the body of a 400 the word is looked for.
@@ -96,10 +96,16 @@ impl HttpRefusal {
         }
     }
 
-    /// The code of the JSON-RPC error that it is, if it is one.
-    pub(crate) fn code(&self) -> Option<i64> {
+    /// Its message, if it is the JSON-RPC error with this code.
+    pub(crate) fn message_of(&self, wanted: i64) -> Option<String> {
         match Message::parse(&self.body) {
-            Ok(Message::Response(answer)) => code(&answer),
+            Ok(Message::Response(Answer {
+                outcome: Outcome::Error(error),
+                ..
+            })) if code(&error) == Some(wanted) => {
+                let message = error.get("message").and_then(|text| text.string());
+                Some(message.unwrap_or_default())
+            }
             _ => None,
         }
     }
@@ -149,18 +155,16 @@ pub(crate) fn answers(answer: &Answer, id: &Id) -> bool {
 /// A server that does not know a request's method has accepted the session.
 fn is_unknown_method(body: &Bytes) -> bool {
     match Message::parse(body) {
-        Ok(Message::Response(answer)) => {
-            answer.id.is_some() && code(&answer) == Some(RpcError::METHOD_NOT_FOUND)
-        }
+        Ok(Message::Response(Answer {
+            id: Some(_),
+            outcome: Outcome::Error(error),
+        })) => code(&error) == Some(RpcError::METHOD_NOT_FOUND),
         _ => false,
     }
 }
 
-fn code(answer: &Answer) -> Option<i64> {
-    match &answer.outcome {
-        Outcome::Error(error) => error.get("code")?.read().ok(),
-        Outcome::Result(_) => None,
-    }
+fn code(error: &Raw) -> Option<i64> {
+    error.get("code")?.read().ok()
 }
 
 // What an operator gets to see of a text of a server's: its beginning on one line, without secrets.

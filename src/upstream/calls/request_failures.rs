@@ -171,11 +171,16 @@ impl Upstream {
                 ErrorCode::BadUpstreamAnswer,
                 format!("the answer of server {name:?} cannot be used: {why}"),
             ),
-            LinkError::HeaderMismatch(_) => for_agents(
+            LinkError::HeaderMismatch(why) => for_agents(
                 ErrorCode::ServerUnavailable,
-                format!("the server {name:?} says that headers and body differ"),
-                "Look the tool up again; its definition may have changed.",
-                NextStep::ShowServer,
+                format!(
+                    "the server {name:?} refused the request: it says that the headers do not match the body"
+                ),
+                "Look the tool up once more; if it is refused again, tell the user.",
+                // Its lists were read again, and the request was repeated.
+                NextStep::act(shown(format!(
+                    "tell its operator that it refused the request twice, with {why:?}"
+                ))),
             ),
             LinkError::Ourselves => for_agents(
                 ErrorCode::ServerMisconfigured,

@@ -82,3 +82,23 @@ async fn a_definition_that_wants_another_header_now_is_read_again() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_server_that_refuses_headers_twice_is_quoted_to_the_operator_only() {
+    let refusal = r#"{"code":-32020,"message":"Mcp-Name is odd"}"#;
+    let upstream = FakeUpstream::http()
+        .speaking(modern::REVISION)
+        .tool("odd", error(refusal))
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    let client = daemon.client_of("up__odd").await;
+    let failure = client.call("up__odd", "{}").await.failure();
+    let hint = "Nothing ran. Look the tool up once more; if it is refused again, tell the user.";
+    assert_eq!(failure["hint"], hint);
+    assert_eq!(upstream.received("tools/call").len(), 2);
+    lacks!(failure.to_string(), "is odd");
+    let body = json!({ "variant": "destructive", "name": "up:odd" });
+    let answer = daemon.rest("POST", "/api/v1/call", &body).await;
+    has!(answer.text(), "refused the request twice, with");
+    has!(answer.text(), "Mcp-Name is odd");
+}
