@@ -185,7 +185,7 @@ impl Upstream {
             LinkError::Ourselves => for_agents(
                 ErrorCode::ServerMisconfigured,
                 format!("the server {name:?} is mcpproxy itself"),
-                "Tell the user to remove that server.",
+                &format!("Tell the user to remove {name} from mcpproxy."),
                 NextStep::Remove,
             ),
             LinkError::Status { status: 401, .. } if self.is_login_needed() => {
@@ -229,7 +229,7 @@ fn after_status(name: &ServerName, status: u16, retry_after: Option<Duration>) -
         // It was connected at this URL. A restart says whether the path is still right.
         (404, _) => refused(
             format!("the server {name:?} now answers HTTP 404"),
-            "Tell the user to restart that server.",
+            &format!("Tell the user to restart {name} in mcpproxy."),
             NextStep::Restart,
         ),
         (401 | 403, _) => refused(
@@ -276,7 +276,7 @@ mod tests {
         }
         let failure = after_status(&name, 404, None);
         assert_eq!(failure.error, "the server \"web\" now answers HTTP 404");
-        let hint = "Nothing ran. Tell the user to restart that server.";
+        let hint = "Nothing ran. Tell the user to restart web in mcpproxy.";
         assert_eq!(failure.hint.for_model(), hint);
         assert_eq!(failure.hint.for_people(), "", "those are words for models");
         assert_eq!(again(wait), "Try again in 5 s");
