@@ -147,7 +147,7 @@ fn print(ended: &Ended<'_>, out: Output) -> Done {
     }
     if ended.failed_calls > 0 && ended.error.is_none() {
         out.note(&format!(
-            "failed calls: {} of {}; `mcpproxy activity list` shows why",
+            "failed calls: {} of {}; `mcpproxy activity list` lists them, `mcpproxy activity show ID` shows why",
             ended.failed_calls, ended.tool_calls
         ));
     }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::arguments::InnerCall;
 use crate::{
     code_execution::limits,
     failure::{ErrorCode, Failure, HintText},
@@ -42,10 +43,12 @@ const NOT_SENT: &str = "Write call_tool(server, tool, args), with args as a plai
 
 impl CallAnswer {
     /// The answer to a call that was made, or that mcpproxy refused.
-    pub(super) fn of(called: &Result<Reply, RequestError>) -> Self {
+    pub(super) fn of(call: &InnerCall, called: &Result<Reply, RequestError>) -> Self {
         match called {
-            Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => Self::result(result),
-            Ok(Reply::Passed(Outcome::Error(error))) => Self::rpc_error(error),
+            Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => {
+                Self::result(call, result)
+            }
+            Ok(Reply::Passed(Outcome::Error(error))) => Self::rpc_error(call, error),
             Err(RequestError::Failed(failure)) => Self::failed(failure),
             Err(RequestError::Rpc(error)) => Self::not_sent(&error.message),
         }
@@ -77,8 +80,8 @@ impl CallAnswer {
     }
 
     /// A result of a server.
-    fn result(result: &Raw) -> Self {
-        let message = tool_result::says_error(result).then(|| error_text(result));
+    fn result(call: &InnerCall, result: &Raw) -> Self {
+        let message = tool_result::says_error(result).then(|| error_text(call, result));
         let error = message.as_deref().map(|message| CallFailure {
             code: "UPSTREAM_ERROR",
             message,
@@ -88,12 +91,13 @@ impl CallAnswer {
     }
 
     /// A JSON-RPC error of a server.
-    fn rpc_error(error: &Raw) -> Self {
+    fn rpc_error(call: &InnerCall, error: &Raw) -> Self {
         let message = error.get("message").and_then(|message| message.string());
+        let message = reason(call, message);
         let code = error.get("code");
         Self::error(CallFailure {
             code: "UPSTREAM_ERROR",
-            message: message.as_deref().unwrap_or("the server refused the call"),
+            message: &message,
             reason: code.as_ref().map(Raw::as_str),
             hint: None,
         })
@@ -142,15 +146,21 @@ fn script_code(code: ErrorCode) -> String {
 }
 
 /// The first text of a result that is an error.
-fn error_text(result: &Raw) -> String {
+fn error_text(call: &InnerCall, result: &Raw) -> String {
     let content = result.get("content");
     let blocks = content.iter().flat_map(Raw::elements);
-    let mut texts = blocks.filter_map(|block| block.get("text")?.string());
-    let text = texts.next();
-    let text = text
-        .as_deref()
-        .unwrap_or("the server reports an error without a text");
-    beginning(text, limits::SHOWN).to_owned()
+    let texts = blocks.filter_map(|block| block.get("text")?.string());
+    beginning(&reason(call, texts), limits::SHOWN).to_owned()
+}
+
+/// The first of these texts that is not blank.
+fn reason(call: &InnerCall, texts: impl IntoIterator<Item = String>) -> String {
+    let mut texts = texts.into_iter();
+    let first = texts.find(|text| !text.trim().is_empty());
+    first.unwrap_or_else(|| {
+        let InnerCall { server, tool, .. } = call;
+        format!("the tool \"{server}:{tool}\" reports an error, but gives no reason")
+    })
 }
 
 #[cfg(test)]
@@ -167,22 +177,32 @@ mod tests {
     #[test]
     fn results_stay_as_they_are() {
         let raw = |text| Raw::parse_str(text).expect("JSON");
+        let call = InnerCall {
+            server: "up".to_owned(),
+            tool: "t".to_owned(),
+            arguments: Raw::empty_object(),
+        };
         let result = r#"{"content":[{"type":"video","x":1.10}],"isError":false}"#;
         check(
-            CallAnswer::result(&raw(result)),
+            CallAnswer::result(&call, &raw(result)),
             &format!(r#"{{"ok":true,"result":{result}}}"#),
         );
         let result = r#"{"content":[{"type":"text","text":"no such file"}],"isError":true}"#;
         let error = r#"{"code":"UPSTREAM_ERROR","message":"no such file"}"#;
         check(
-            CallAnswer::result(&raw(result)),
+            CallAnswer::result(&call, &raw(result)),
             &format!(r#"{{"ok":false,"error":{error},"result":{result}}}"#),
         );
-        let silent = "the server reports an error without a text";
-        assert_eq!(error_text(&raw(r#"{"isError":true}"#)), silent);
+        let silent = r#"the tool "up:t" reports an error, but gives no reason"#;
+        for result in [
+            r#"{"isError":true}"#,
+            r#"{"content":[{"type":"text","text":" "}]}"#,
+        ] {
+            assert_eq!(error_text(&call, &raw(result)), silent);
+        }
         let error = r#"{"code":"UPSTREAM_ERROR","message":"nope","reason":"-32000"}"#;
         check(
-            CallAnswer::rpc_error(&raw(r#"{"code":-32000,"message":"nope"}"#)),
+            CallAnswer::rpc_error(&call, &raw(r#"{"code":-32000,"message":"nope"}"#)),
             &format!(r#"{{"ok":false,"error":{error}}}"#),
         );
     }

@@ -93,7 +93,7 @@ impl<'a> InnerCalls<'a> {
                     let management = &self.outer.router.0.management;
                     CallAnswer::failed(&management.for_operator(failure))
                 }
-                called => CallAnswer::of(&called),
+                called => CallAnswer::of(call, &called),
             }
         })
     }
