@@ -14,7 +14,6 @@ use crate::{
     gate::{Rules, Variant},
     text::{ServerName, names::as_argument, percent::encoded},
     trust::approvals::{HoldReason, Lock, ThingKind},
-    upstream::ConnectError,
     wire::{Target, method},
 };
 
@@ -246,9 +245,14 @@ pub(super) fn wants_more(missing: &[String]) -> Option<String> {
 }
 
 /// What to do about a quarantined server that could not be listed. It is tried again only when a person asks for it.
-pub(super) fn step_while_held(name: &ServerName, error: &ConnectError) -> String {
-    let step = error.step.at_terminal(name.as_str());
-    format!("{step}; then `mcpproxy upstream inspect {name} --connect`")
+pub(super) fn step_while_held(name: &ServerName, step: &NextStep) -> String {
+    let again = format!("`mcpproxy upstream inspect {name} --connect`");
+    let first = step.at_terminal(name.as_str());
+    match step {
+        NextStep::Wait => format!("try again later: {again}"),
+        NextStep::Remove => first,
+        _ => format!("{first}; then {again}"),
+    }
 }
 
 /// The step of a refusal as data: what a terminal says in several commands begins with a review.

@@ -334,7 +334,7 @@ impl Trouble {
             let error = one.last_error.as_ref()?;
             // What waits for approval is tried again when a person asks for it, and then only.
             let (shown, next) = if gate::awaits_approval(entry) {
-                (error.whole(), step_while_held(&entry.name, error))
+                (error.whole(), step_while_held(&entry.name, &error.step))
             } else {
                 let next = error.step.at_terminal(entry.name.as_str());
                 (
@@ -396,6 +396,19 @@ mod tests {
         check(2, 0, Some("prompt"), "2 prompts held");
         check(2, 1, Some("instructions"), "1 held, instructions held");
         check(3, 1, None, "1 held, 2 other items held");
+    }
+
+    #[test]
+    fn what_waits_for_approval_is_tried_again_by_a_person() {
+        let name = crate::text::ServerName::parse("a").expect("a name");
+        let again = "`mcpproxy upstream inspect a --connect`";
+        for (step, expected) in [
+            (NextStep::Wait, format!("try again later: {again}")),
+            (NextStep::Remove, "`mcpproxy upstream remove a`".to_owned()),
+            (NextStep::act("x"), format!("x; then {again}")),
+        ] {
+            assert_eq!(step_while_held(&name, &step), expected);
+        }
     }
 
     #[test]
