@@ -84,7 +84,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     };
     let items = call.router.0.large_results.run(limit, read).await;
     let items = items.map_err(|_| overloaded())?;
-    let items = items.ok_or_else(|| past_the_end(call, from, kept.text.chars()))?;
+    let items = items.ok_or_else(|| past_the_end(from, kept.text.chars()))?;
     let content = [("content", Edit::Set(Raw::array(&items)))];
     let result = splice(&Raw::empty_object(), &content).expect("an object was given");
     Ok(Reply::Own(result))
@@ -109,10 +109,10 @@ fn unknown_key() -> Failure {
     Failure::new(ErrorCode::UnknownKey, error, hint)
 }
 
-fn past_the_end(call: &Call<'_>, offset: usize, chars: usize) -> RequestError {
-    call.wrong(format!(
-        "\"offset\" must be below {chars}, the length of the result, not {offset}"
-    ))
+fn past_the_end(offset: usize, chars: usize) -> Failure {
+    let error = format!("nothing was read: the result ends before \"offset\" {offset}");
+    let hint = format!("The result has {chars} characters; there is no more.");
+    Failure::new(ErrorCode::InvalidArguments, error, hint)
 }
 
 fn overloaded() -> Failure {

@@ -106,6 +106,7 @@ async fn a_page_begins_where_it_is_asked_to_and_is_as_small_as_asked_for() {
         .failure();
     assert_eq!(past["code"], "invalid_arguments");
     has!(past["error"], &chars.to_string(), "{past}");
+    has!(past["hint"], "there is no more");
     for wrong in [
         json!({ "key": key, "offset": -1 }),
         json!({ "key": key, "limit": "many" }),
