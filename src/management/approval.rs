@@ -165,11 +165,7 @@ fn check_extent(
         (false, true, false) => wrong(
             &format!("{name} is not quarantined, and no tool was named"),
             "Name what you approve in `names`, or send `all` as true.",
-        )
-        .at_terminal(format!(
-            "name the tools, or approve all: `mcpproxy upstream approve {name} --all --seen {}`",
-            body.seen
-        )),
+        ),
         _ => return Ok(()),
     };
     Err(failure.of_server(name))

@@ -8,7 +8,7 @@ use super::{
     super::{CommandFailure, Done, OrUndone, Output, connection, escapes::visible, output},
     name_some,
     review::{looks_dangerous, print_server, print_things},
-    review_step::ReviewStep,
+    review_step::{ReviewStep, approve_held},
 };
 use crate::{
     catalog::SEEN_LENGTH,
@@ -27,7 +27,7 @@ use crate::{
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// Tools, prompts or resource URIs; none for a whole server
+    /// Tools, prompts or URIs; none for a quarantined server
     #[arg(value_name = "TOOL")]
     things: Vec<String>,
     /// Approve the server's instructions
@@ -69,22 +69,9 @@ impl ApproveServer {
         let shown = daemon.fetch(&path("/inspect")).await;
         let shown: Inspection = shown.or_undone("nothing was approved")?;
         check_unlocked(&shown)?;
-        if self.has_nothing_to_approve(&shown) {
-            if out.is_json() {
-                let change = ServerChange::of(shown.server, &[]);
-                return output::print_value(&change);
-            }
-            let why = match &shown.server.last_error {
-                _ if shown.inspected => "nothing is held".to_owned(),
-                Some(error) => format!("its tools are not known: {error}"),
-                None => "its tools are not known yet".to_owned(),
-            };
-            out.note(&format!("nothing to approve for {}: {why}", self.name));
-            if !shown.inspected {
-                let show = || NextStep::ShowServer.at_terminal(&self.name);
-                out.next(&shown.server.next_step.unwrap_or_else(show));
-            }
-            return Ok(());
+        let is_whole = shown.server.awaits_approval() || shown.awaits_contact;
+        if self.means_everything() && !self.all && !is_whole {
+            return self.end_without_names(shown, out);
         }
         if self.seen.is_none() {
             self.show(&shown, daemon.is_over_files(), out)?;
@@ -116,14 +103,31 @@ impl ApproveServer {
         Ok(())
     }
 
-    /// Whether everything held is to be approved, and nothing is held.
-    fn has_nothing_to_approve(&self, shown: &Inspection) -> bool {
-        self.means_everything()
-            && !self.all
-            && self.seen.is_none()
-            && !shown.server.awaits_approval()
-            && !shown.awaits_contact
-            && !shown.things.iter().any(|thing| thing.held)
+    /// Ends before anything is shown, because a server that is not quarantined is not approved as a whole.
+    fn end_without_names(&self, shown: Inspection, out: Output) -> Done {
+        let held = named(shown.things.iter().filter(|thing| thing.held));
+        if !held.is_empty() {
+            let why = format!("name what you approve; held of {}: {held}", self.name);
+            let seen = self.seen.as_ref();
+            let seen = seen.map_or_else(String::new, |seen| format!("--seen {seen}"));
+            let failure = CommandFailure::usage(why).undone("nothing was approved");
+            return Err(failure.next(format!("`{}`", approve_held(&shown, &seen))));
+        }
+        if out.is_json() {
+            let change = ServerChange::of(shown.server, &[]);
+            return output::print_value(&change);
+        }
+        let why = match &shown.server.last_error {
+            _ if shown.inspected => "nothing is held".to_owned(),
+            Some(error) => format!("its tools are not known: {error}"),
+            None => "its tools are not known yet".to_owned(),
+        };
+        out.note(&format!("nothing to approve for {}: {why}", self.name));
+        if !shown.inspected {
+            let show = || NextStep::ShowServer.at_terminal(&self.name);
+            out.next(&shown.server.next_step.unwrap_or_else(show));
+        }
+        Ok(())
     }
 
     /// Shows what is to be approved. If it looks dangerous or was never listed, the person at the terminal has to agree.
@@ -168,7 +172,7 @@ impl ApproveServer {
             let mut extent: String = things.flat_map(|thing| [" ".into(), thing]).collect();
             if self.instructions {
                 extent += " --instructions";
-            } else if self.all || extent.is_empty() && !shown.server.awaits_approval() {
+            } else if self.all {
                 extent += " --all";
             }
             let seen = &shown.seen;
@@ -208,16 +212,21 @@ impl ApproveServer {
     fn extent(&self, shown: &Inspection) -> String {
         let things = shown.things.iter();
         let things = things.filter(|thing| self.means(thing) && !thing.is_unreadable());
-        let names = things.map(|thing| match &*thing.name {
-            // A server's instructions have no name.
-            "" => thing.kind.as_str().to_owned(),
-            name => name.to_owned(),
-        });
-        match &*names.collect::<Vec<String>>() {
-            [] => String::new(),
-            names => format!(" ({})", name_some(names)),
+        match named(things) {
+            none if none.is_empty() => none,
+            names => format!(" ({names})"),
         }
     }
+}
+
+/// The first names of these: `add, sub`.
+fn named<'a>(things: impl Iterator<Item = &'a InspectedThing>) -> String {
+    let names = things.map(|thing| match &*thing.name {
+        // A server's instructions have no name.
+        "" => thing.kind.as_str().to_owned(),
+        name => name.to_owned(),
+    });
+    name_some(&names.collect::<Vec<String>>())
 }
 
 /// Fails if a lock file decides what is approved, before anything is shown.

@@ -18,10 +18,8 @@ pub(super) enum ReviewStep<'a> {
     Connect,
     /// None before the quarantined server can be listed; this is why it could not be.
     Mend(&'a str),
-    /// Approve all that is held.
-    ApproveAll,
-    /// Approve the few things that these arguments name; without any, a quarantined server.
-    ApproveThese(String),
+    /// Approve what these arguments name; without any, a quarantined server.
+    Approve(String),
     Nothing,
 }
 
@@ -35,23 +33,10 @@ impl<'a> ReviewStep<'a> {
                 Self::Mend(why)
             }
             _ if inspection.awaits_contact => Self::Contact,
-            _ if is_quarantined && inspection.inspected => Self::ApproveThese(String::new()),
+            _ if is_quarantined && inspection.inspected => Self::Approve(String::new()),
             _ if is_quarantined => Self::Connect,
-            _ if has_held => Self::of_held(&inspection.things),
+            _ if has_held => Self::Approve(held_arguments(&inspection.things)),
             _ => Self::Nothing,
-        }
-    }
-
-    /// Approve by name if these are few names that a shell does not change, else approve all.
-    fn of_held(things: &[InspectedThing]) -> Self {
-        /// Names in a hint.
-        const NAMED: usize = 3;
-
-        let held = things.iter().filter(|thing| thing.held);
-        let arguments: Option<Vec<String>> = held.map(argument_of).collect();
-        match arguments {
-            Some(arguments) if arguments.len() <= NAMED => Self::ApproveThese(arguments.join(" ")),
-            _ => Self::ApproveAll,
         }
     }
 
@@ -83,8 +68,10 @@ impl<'a> ReviewStep<'a> {
             }
             Self::Connect => format!("its tools are not known yet; `{}` lists them", connect()),
             Self::Mend(why) => format!("its tools are not known: {}", visible(why)),
-            Self::ApproveAll => format!("`{}` approves everything it lists", approve("--all")),
-            Self::ApproveThese(what) => format!("`{}` approves exactly this", approve(what)),
+            Self::Approve(what) if what == ALL => {
+                format!("`{}` approves everything it lists", approve(ALL))
+            }
+            Self::Approve(what) => format!("`{}` approves exactly this", approve(what)),
             Self::Nothing if inspection.inspected => "nothing is held".to_owned(),
             Self::Nothing => match &inspection.server.next_step {
                 Some(step) => format!("its tools are not known yet; next: {step}"),
@@ -92,6 +79,20 @@ impl<'a> ReviewStep<'a> {
             },
         }
     }
+}
+
+/// The argument that approves everything a server lists.
+const ALL: &str = "--all";
+
+/// The names of what is held if these are few that a shell does not change, else [`ALL`].
+fn held_arguments(things: &[InspectedThing]) -> String {
+    /// Names in a hint.
+    const NAMED: usize = 3;
+
+    let held = things.iter().filter(|thing| thing.held);
+    let arguments: Option<Vec<String>> = held.map(argument_of).collect();
+    let few = arguments.filter(|arguments| arguments.len() <= NAMED);
+    few.map_or_else(|| ALL.to_owned(), |arguments| arguments.join(" "))
 }
 
 /// The argument that names a thing; nothing for names that a terminal may not show as they are.
@@ -105,20 +106,25 @@ fn argument_of(thing: &InspectedThing) -> Option<String> {
     fits.then(|| shell_word(name))
 }
 
+/// The command that approves what is held of a server that is not quarantined.
+pub(super) fn approve_held(inspection: &Inspection, options: &str) -> String {
+    let what = held_arguments(&inspection.things);
+    command("approve", &inspection.server.name, &what, options)
+}
+
 /// A command about a server. A name such as `--help` goes behind the options.
 fn command(verb: &str, name: &str, what: &str, options: &str) -> String {
-    let what = if what.is_empty() {
-        String::new()
+    let server = &*as_argument(name);
+    let parts = if server == name {
+        [server, what, options]
+    } else if what.starts_with("--") {
+        [what, options, server]
     } else {
-        format!(" {what}")
+        [options, server, what]
     };
-    match as_argument(name) {
-        argument if argument == name => format!("mcpproxy upstream {verb} {name}{what} {options}"),
-        argument if what.starts_with(" --") => {
-            format!("mcpproxy upstream {verb}{what} {options} {argument}")
-        }
-        argument => format!("mcpproxy upstream {verb} {options} {argument}{what}"),
-    }
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    let parts: String = parts.flat_map(|part| [" ", part]).collect();
+    format!("mcpproxy upstream {verb}{parts}")
 }
 
 #[cfg(test)]
@@ -142,16 +148,16 @@ mod tests {
         check("--help", "", "--seen 1 -- --help");
         check("-o", "echo", "--seen 1 -- -o echo");
         check("-o", "--all", "--all --seen 1 -- -o");
+        assert_eq!(
+            command("approve", "up", "echo", ""),
+            "mcpproxy upstream approve up echo"
+        );
     }
 
     #[test]
     fn a_hint_can_be_pasted() {
         let check = |things: &[InspectedThing], expected: &str| {
-            let step = match expected {
-                "--all" => ReviewStep::ApproveAll,
-                named => ReviewStep::ApproveThese(named.to_owned()),
-            };
-            assert_eq!(ReviewStep::of_held(things), step);
+            assert_eq!(held_arguments(things), expected);
         };
         for (names, expected) in [
             (&["one"][..], "one"),
