@@ -298,7 +298,8 @@ impl NextStep {
                     "cwd" => "DIR",
                     "init_timeout" => "5m",
                     "protocol_era" => "auto",
-                    _ => "PATH",
+                    "command" => "PROGRAM",
+                    _ => "FILE",
                 };
                 format!("{how}: `mcpproxy upstream patch {server} {key}={value}`")
             }
@@ -399,10 +400,10 @@ mod tests {
     #[test]
     fn a_key_to_correct_comes_with_the_command_that_does_it() {
         let step = NextStep::fix_key("command", "correct the path in `command`");
-        let typed = "correct the path in `command`: `mcpproxy upstream patch demo command=PATH`";
+        let typed = "correct the path in `command`: `mcpproxy upstream patch demo command=PROGRAM`";
         assert_eq!(step.at_terminal("demo"), typed);
         assert_eq!(step.at_terminal(""), "correct the path in `command`");
-        for (key, value) in [("cwd", "DIR"), ("init_timeout", "5m")] {
+        for (key, value) in [("cwd", "DIR"), ("ca_file", "FILE")] {
             let step = NextStep::fix_key(key, "correct it").at_terminal("demo");
             let typed = format!("correct it: `mcpproxy upstream patch demo {key}={value}`");
             assert_eq!(step, typed);
