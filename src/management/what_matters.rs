@@ -105,7 +105,7 @@ fn found(findings: &[ShownFinding], is_alone: bool) -> String {
         (dangerous, _) => count(dangerous, "dangerous finding"),
     };
     if is_alone {
-        return format!("Nothing else changed, {found}.");
+        return format!("Nothing else changed; {found}.");
     }
     capitalized(&found) + "."
 }
@@ -318,32 +318,32 @@ mod tests {
             (
                 "",
                 r#","inputSchema":{"properties":{"region":{}}}"#,
-                "New parameter `region`. Nothing else changed, no findings.",
+                "New parameter `region`. Nothing else changed; no findings.",
             ),
             (
                 r#","description":"Reads a note.""#,
                 r#","description":"Reads.""#,
-                "Text removed, nothing new in its description. Nothing else changed, no findings.",
+                "Text removed, nothing new in its description. Nothing else changed; no findings.",
             ),
             (
                 r#","inputSchema":{"type":"object"}"#,
                 r#","inputSchema":{"type":"object","minProperties":1}"#,
-                "Parts of its input schema changed. Nothing else changed, no findings.",
+                "Parts of its input schema changed. Nothing else changed; no findings.",
             ),
             (
                 r#","title":"A""#,
                 r#","title":"B""#,
-                "Changed: `title`. Nothing else changed, no findings.",
+                "Changed: `title`. Nothing else changed; no findings.",
             ),
             (
                 r#","title":"A""#,
                 r#","title":"B","icons":[{"src":"x"}]"#,
-                "Changed: `title`, `icons`. Nothing else changed, no findings.",
+                "Changed: `title`, `icons`. Nothing else changed; no findings.",
             ),
             (
                 r#","_meta":{"a":1},"icons":[]"#,
                 r#","icons":[{"src":"x"}]"#,
-                "Changed: `icons`, `_meta`. Nothing else changed, no findings.",
+                "Changed: `icons`, `_meta`. Nothing else changed; no findings.",
             ),
             (
                 "",
@@ -355,7 +355,7 @@ mod tests {
         }
         assert_eq!(
             worded(r#""Be kind.""#, r#""Be very kind.""#),
-            "5 new characters in the instructions. Nothing else changed, no findings."
+            "5 new characters in the instructions. Nothing else changed; no findings."
         );
     }
 

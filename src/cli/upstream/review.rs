@@ -242,6 +242,7 @@ fn print_foreign(before: &str, text: &str) -> Done {
 }
 
 fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
+    let mut said_before = "";
     for finding in findings {
         let gravity = match finding.severity {
             Severity::Hold => "dangerous",
@@ -257,9 +258,9 @@ fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
         let meaning = &finding.meaning;
         let line = format!("  {gravity}: {of}{meaning}{place}: {excerpt}{taken_for}");
         output::print_line(&visible(&line))?;
-        // An older daemon leaves it out.
-        if !finding.why.is_empty() {
+        if finding.why != said_before {
             print_foreign("    ", &finding.why)?;
+            said_before = &finding.why;
         }
     }
     Ok(())
