@@ -71,6 +71,7 @@ fn sentence(server: &ServerRow, is_over_files: bool) -> String {
         ServerState::Disconnected if is_over_files => {
             format!("starts with the daemon{tools}{held}")
         }
+        ServerState::Disconnected => format!("asleep until its next call{tools}{held}"),
         ServerState::Connecting => {
             let detail = server.detail.as_ref();
             let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
