@@ -66,6 +66,9 @@ impl PatchServer {
             }
             let done = format!("changed {} of", change.changed.join(", "));
             outcome::say(out, &daemon, &done, &change.server);
+            if let Some(id) = change.id.filter(|_| change.server.is_failing()) {
+                out.note(&format!("`mcpproxy config undo {id}` undoes this change"));
+            }
         }
         if out.is_json() {
             output::print_value(&change)?;
