@@ -118,15 +118,19 @@ impl ImportReport {
             let name = server.new_name().unwrap_or_default().to_owned();
             let blanks = std::mem::take(&mut server.placeholders);
             for one in &blanks {
-                let is_value = |given: &String| !given.trim().is_empty() && !is_placeholder(given);
-                let given = value(&name, one).filter(is_value);
-                let Some(given) = given else {
+                let is_value = |given: &&str| !given.is_empty() && !is_placeholder(given);
+                let given = value(&name, one);
+                let given = given.as_deref().map(str::trim);
+                let Some(own) = given.filter(is_value) else {
                     let Placeholder { place, text } = one;
                     server.chosen = false;
-                    server.error = Some(format!("`{place}` is the placeholder {text}"));
+                    server.error = Some(match given {
+                        Some("") => format!("no value for `{place}`"),
+                        _ => format!("`{place}` is the placeholder {text}"),
+                    });
                     break;
                 };
-                let given = one.filled(&given.trim().replace("${", "$${"));
+                let given = one.filled(&own.replace("${", "$${"));
                 fill(&mut server.entry, &one.place, &given);
             }
             if !blanks.is_empty() {
@@ -186,10 +190,18 @@ mod tests {
         let name = ServerName::parse("x").expect("a name");
         let entry = json!({ "command": "x", "env": { "KEY": "<KEY>" } });
         let entry = entry.as_object().expect("a map");
-        for (given, is_value) in [("<YOUR_KEY>", false), ("/path/to/it", false), ("k", true)] {
+        let unchanged = Some("`env.KEY` is the placeholder <KEY>");
+        for (given, why) in [
+            ("<YOUR_KEY>", unchanged),
+            ("/path/to/it", unchanged),
+            (" ", Some("no value for `env.KEY`")),
+            ("k", None),
+        ] {
             let mut report = ImportReport::of_entry(&name, entry.clone());
             report.fill_placeholders(|_, _| Some(given.to_owned()));
-            assert_eq!(report.servers[0].chosen, is_value, "{given}");
+            let server = &report.servers[0];
+            assert_eq!(server.error.as_deref(), why, "{given}");
+            assert_eq!(server.chosen, why.is_none(), "{given}");
         }
     }
 

@@ -290,17 +290,15 @@ fn verdict(report: &ImportReport) -> Done {
     if let Some((_, first)) = failed.first() {
         let what = if failed.iter().all(|(_, why)| why == first) {
             let names: Vec<&str> = failed.iter().map(|(name, _)| *name).collect();
-            format!("{} not added: {first}", names.join(", "))
+            let were = if names.len() == 1 { "was" } else { "were" };
+            format!("{} {were} not added: {first}", names.join(", "))
         } else {
             let each = failed.iter();
-            let each = each.map(|(name, why)| format!("{name} not added: {why}"));
+            let each = each.map(|(name, why)| format!("{name} was not added: {why}"));
             each.collect::<Vec<_>>().join("; ")
         };
-        let mut failure = CommandFailure::failed(what).shown();
-        if let Some(step) = report.servers.iter().find_map(value_step) {
-            failure = failure.next(step);
-        }
-        return Err(failure);
+        let step = report.servers.iter().find_map(value_step);
+        return Err(CommandFailure::failed(what).next_if(step).shown());
     }
     let faults: Vec<_> = report.faults.iter().filter(|one| one.is_named).collect();
     let Some(first) = faults.first() else {

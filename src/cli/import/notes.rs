@@ -45,6 +45,7 @@ pub(in crate::cli) fn show_table(report: &ImportReport) -> Done {
 fn place(server: &FoundServer) -> String {
     let (client, file) = (server.client.name(), &server.file);
     match &server.project {
+        _ if file == "-" => "stdin".to_owned(),
         Some(project) if !Path::new(&server.file).starts_with(project) => {
             format!("{client}: {file}, for {project}")
         }

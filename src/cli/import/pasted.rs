@@ -24,7 +24,7 @@ const GIVE_VALUE: &str =
     "replace it with your value, or run this command in a terminal, which asks for it";
 
 /// The step for a pasted text with a placeholder.
-pub(super) const GIVE_PASTED: &str = "replace it in the text, or run `mcpproxy upstream add --json 'TEXT'` in a terminal, which asks for the value";
+pub(super) const GIVE_PASTED: &str = "replace it in the text, or run `mcpproxy upstream add --json \"$(cat FILE)\"` in a terminal, which asks for it";
 
 /// The servers in a pasted text, as [`gather`](super::gather) gives those in files.
 pub(super) fn gather_pasted(
@@ -110,13 +110,13 @@ pub(in crate::cli) async fn add_pasted(
         }
     }
     if report.imported == 0 {
-        return Err(nothing_added(&report));
+        return Err(nothing_added(&report, out));
     }
     verdict(&report)
 }
 
-/// The failure where none of the servers was added.
-fn nothing_added(report: &ImportReport) -> CommandFailure {
+/// The failure where none of the servers was added. Whoever skipped the question for a value needs no step.
+fn nothing_added(report: &ImportReport, out: Output) -> CommandFailure {
     let servers = &report.servers;
     let lacks_value = servers.iter().any(|one| !one.placeholders.is_empty());
     let mut outcomes = servers.iter().map(|server| server.outcome);
@@ -135,7 +135,8 @@ fn nothing_added(report: &ImportReport) -> CommandFailure {
     };
     let exit_code = if is_wrong { USAGE } else { FAILED };
     let failure = CommandFailure::with_code(whys, exit_code);
-    failure.next(step).shown()
+    let is_skipped = lacks_value && out.is_interactive();
+    failure.next_if((!is_skipped).then_some(step)).shown()
 }
 
 /// Why each of these servers was not added.
@@ -152,12 +153,13 @@ fn not_added(
 }
 
 /// The entry of a report on one server, with the values of its placeholders.
-pub(in crate::cli) fn only_entry(report: ImportReport) -> Done<Map<String, Value>> {
+pub(in crate::cli) fn only_entry(report: ImportReport, out: Output) -> Done<Map<String, Value>> {
     let Some(server) = report.servers.into_iter().next() else {
         return Ok(Map::new());
     };
     server.into_entry().map_err(|why| {
         let failure = CommandFailure::usage(why).undone("nothing was added");
-        failure.next(GIVE_VALUE)
+        let step = (!out.is_interactive()).then(|| GIVE_VALUE.to_owned());
+        failure.next_if(step)
     })
 }

@@ -147,7 +147,7 @@ impl AddServer {
             .flat_map(|server| import::plain_secrets(server, true))
             .collect();
         let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
-        body.extend(import::only_entry(report)?);
+        body.extend(import::only_entry(report, out)?);
         let body = Value::Object(body).to_string();
         let adding = daemon.ask_for(Method::POST, "/api/v1/servers", body);
         let mut change: ServerChange = adding.await?;
