@@ -31,7 +31,7 @@ pub(super) async fn wait_for(
 pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &ServerRow) {
     let sentence = sentence(server, daemon.is_over_files());
     let (name, file) = (&server.name, daemon.in_file("in"));
-    let is_failing = server.standing() == Standing::Usable && server.is_failing();
+    let is_failing = server.is_failing();
     out.done(&match &server.last_error {
         Some(error) if is_failing && server.unusable => {
             format!("{done} {name}{file}, but its entry cannot be used: {error}")
@@ -42,7 +42,7 @@ pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &Serve
         Some(error) if is_failing => format!("{done} {name}{file}, but the server failed: {error}"),
         _ => format!("{done} {name}{file}: {sentence}"),
     });
-    if let Some(step) = server.next_step.as_ref().filter(|_| server.is_failing()) {
+    if let Some(step) = server.next_step.as_ref().filter(|_| is_failing) {
         out.next(step);
     }
 }
@@ -56,27 +56,24 @@ fn sentence(server: &ServerRow, is_over_files: bool) -> String {
             return format!("quarantined; review it: `mcpproxy upstream inspect {name}`");
         }
     }
-    let tools = server
-        .tools
-        .map(|tools| format!(", {}", count(tools, "tool")));
-    let tools = tools.unwrap_or_default();
-    let held = server.held_in_words();
-    let held = held.map(|held| format!(", {held}: `mcpproxy upstream inspect {name}` shows why"));
-    let held = held.unwrap_or_default();
+    let tools = server.tools.map(|tools| count(tools, "tool"));
+    let why =
+        |what: String, verb: &str| format!("{what}: `mcpproxy upstream {verb} {name}` shows why");
+    let held = server.held_in_words().map(|held| why(held, "inspect"));
     let left_out = server.left_out.as_ref().map(LeftOut::short);
-    let left_out =
-        left_out.map(|some| format!(", {some}: `mcpproxy upstream show {name}` shows why"));
-    let held = format!("{held}{}", left_out.unwrap_or_default());
+    let left_out = left_out.map(|some| why(some, "show"));
+    let facts = [tools, held, left_out].into_iter().flatten();
+    let facts: String = facts.flat_map(|fact| [", ".to_owned(), fact]).collect();
     match server.state {
         ServerState::Disconnected if is_over_files => {
-            format!("starts with the daemon{tools}{held}")
+            format!("starts with the daemon{facts}")
         }
-        ServerState::Disconnected => format!("asleep until its next call{tools}{held}"),
+        ServerState::Disconnected => format!("asleep until its next call{facts}"),
         ServerState::Connecting => {
             let detail = server.detail.as_ref();
             let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
             format!("still starting{detail}; `mcpproxy upstream list` shows the result")
         }
-        _ => format!("{}{tools}{held}", server.shown_state.to_lowercase()),
+        _ => format!("{}{facts}", server.shown_state.to_lowercase()),
     }
 }
