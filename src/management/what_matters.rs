@@ -114,11 +114,8 @@ fn changes(before: &str, now: &str) -> Vec<DefinitionChange> {
     let read = |text| serde_json::from_str::<Value>(text).unwrap_or_default();
     match (read(before), read(now)) {
         (Value::String(was), Value::String(is)) if was != is => {
-            vec![DefinitionChange::of_text(
-                ChangeKind::Instructions,
-                &was,
-                &is,
-            )]
+            let kind = ChangeKind::Instructions;
+            vec![DefinitionChange::of_text(kind, &was, &is)]
         }
         (Value::Object(was), Value::Object(is)) => of_members(&was, &is),
         _ => Vec::new(),

@@ -53,16 +53,15 @@ fn row(server: ServerRow) -> [String; 6] {
     let (state, tools) = (state(&server), tools(&server));
     let left_out = server.left_out.map(|left_out| left_out.to_string());
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let writes = server
-        .last_output
-        .map(|line| format!("wait; its log: {line}"));
+    let writes = |line: String| format!("wait; its log: {line}");
+    let next = server.next_step.or(server.last_output.map(writes));
     [
         server.name,
         or_dash(server.transport.map(|kind| kind.to_string())),
         state,
         or_dash(tools),
         or_dash(server.last_error.or(left_out)),
-        output::as_typed(&or_dash(server.next_step.or(writes))),
+        output::as_typed(&or_dash(next)),
     ]
 }
 

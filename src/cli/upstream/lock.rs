@@ -103,12 +103,8 @@ fn replaced(file: &Path, text: &str) -> Done<LockChanges> {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => {
-            let what = if file.is_dir() {
-                format!("nothing was written: {shown} is a folder")
-            } else {
-                let why = in_words(&error);
-                format!("nothing was written: {shown} cannot be read: {why}")
-            };
+            let why = in_words(&error);
+            let what = format!("nothing was written: {shown} cannot be read: {why}");
             return Err(CommandFailure::failed(what).next("name another file"));
         }
     };

@@ -70,10 +70,7 @@ fn take_parameters(
     };
     parameters.retain(|name, value| {
         let path = at(name);
-        let Some(parameter) = shown.get(&*path) else {
-            return true;
-        };
-        let Value::Object(members) = value else {
+        let (Some(parameter), Value::Object(members)) = (shown.get(&*path), value) else {
             return true;
         };
         take_text(members, "type", &parameter.kind);

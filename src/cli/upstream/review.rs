@@ -56,17 +56,14 @@ fn print_entry_review(inspection: &Inspection) -> Done {
         return Ok(());
     };
     let is_masked = if review.is_new {
+        output::print_line("an agent added this server; its whole entry is new")?;
         let entry = inspection.entry.as_ref();
         entry.is_some_and(|entry| entry.to_string().contains(MASK))
     } else {
+        print_changes(review)?;
         let mut now = review.changes.iter().filter_map(|one| one.is.as_deref());
         now.any(|now| now.contains(MASK))
     };
-    if review.is_new {
-        output::print_line("an agent added this server; its whole entry is new")?;
-    } else {
-        print_changes(review)?;
-    }
     if is_masked {
         output::print_line(
             "values that look like secrets are masked: read them in the configuration file",
@@ -147,17 +144,14 @@ pub(super) fn summarize(inspection: &Inspection) -> String {
 fn count_findings<'f>(all: impl Iterator<Item = &'f Vec<ShownFinding>>) -> Option<String> {
     let all = all.filter(|findings| !findings.is_empty());
     let (dangerous, remarks): (Vec<_>, Vec<_>) = all.partition(|all| looks_dangerous(all));
-    let looks = match dangerous.len() {
+    let words = |number: usize, one: &str, several: &str| match number {
         0 => None,
-        1 => Some("1 looks dangerous".to_owned()),
-        several => Some(format!("{several} look dangerous")),
+        1 => Some(format!("1 {one}")),
+        more => Some(format!("{more} {several}")),
     };
-    let has = match remarks.len() {
-        0 => None,
-        1 => Some("1 has a minor finding".to_owned()),
-        several => Some(format!("{several} have minor findings")),
-    };
-    let found: Vec<String> = looks.into_iter().chain(has).collect();
+    let dangerous = words(dangerous.len(), "looks dangerous", "look dangerous");
+    let remarks = words(remarks.len(), "has a minor finding", "have minor findings");
+    let found: Vec<String> = [dangerous, remarks].into_iter().flatten().collect();
     (!found.is_empty()).then(|| found.join(", "))
 }
 
@@ -242,7 +236,7 @@ fn print_foreign(before: &str, text: &str) -> Done {
 }
 
 fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
-    let mut said_before = "";
+    let mut former = "";
     for finding in findings {
         let gravity = match finding.severity {
             Severity::Hold => "dangerous",
@@ -258,9 +252,9 @@ fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
         let meaning = &finding.meaning;
         let line = format!("  {gravity}: {of}{meaning}{place}: {excerpt}{taken_for}");
         output::print_line(&visible(&line))?;
-        if finding.why != said_before {
+        if finding.why != former {
             print_foreign("    ", &finding.why)?;
-            said_before = &finding.why;
+            former = &finding.why;
         }
     }
     Ok(())
