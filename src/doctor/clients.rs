@@ -135,15 +135,13 @@ impl ServedHere<'_> {
             })
         });
         let doubled: Vec<&FoundServer> = doubled.collect();
-        let mut stays = doubled.iter();
+        // Import compares the values to which the differing ones refer.
+        let mut stays = doubled.iter().filter(|server| server.differing.is_empty());
         let stays = stays.find_map(|server| Some((*server, server.why_it_stays()?)));
         let moves = format!("`mcpproxy import {} --move`", of.id());
         let fix = match stays {
             None => moves,
-            Some((one, why)) if one.differing.is_empty() => {
-                format!("correct {} ({why}), then {moves}", one.written_name)
-            }
-            Some(_) => "remove them from that file".to_owned(),
+            Some((one, why)) => format!("correct {} ({why}), then {moves}", one.written_name),
         };
         let doubled: Vec<&str> = doubled.iter().map(|server| &*server.written_name).collect();
         (!doubled.is_empty()).then(|| {

@@ -136,6 +136,8 @@ fn servers_that_a_client_has_beside_us_are_named() {
         "[mcp_servers.\"mcp\"]\ncommand = 'mcpproxy'\nargs = [\"stdio\"]\n\n[mcp_servers.hub]\ncommand = \"uvx\"\nargs = [\n  \"hub\", # all\n]\n[mcp_servers.hub.env]\nTOKEN = \"http://127.0.0.1:8080\"\n",
     );
     says(&findings, DoctorSeverity::Warn, &["Codex", ": hub"]);
+    let fix = findings.last().and_then(|found| found.fix.as_deref());
+    assert_eq!(fix, Some("`mcpproxy import codex --move`"), "{findings:#?}");
     // Whichever of its files names us.
     let us = r#"{ "mcpServers": { "mcp": { "url": "http://127.0.0.1:8080/mcp" } } }"#;
     let clock =
