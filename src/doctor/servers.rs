@@ -109,12 +109,22 @@ fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
         (.., Some(error)) => {
             DoctorFinding::warn(SERVER, error, row.next_step.as_deref().unwrap_or_default())
         }
-        (_, ServerState::Ready, _) => answered(format!("answers{tools}"), row.left_out.as_ref()),
         (_, ServerState::Connecting, _) => DoctorFinding::ok(SERVER, "is starting"),
-        _ => answered(
-            format!("asleep until the next call{tools}"),
-            row.left_out.as_ref(),
-        ),
+        (_, state, _) => {
+            let how = match state {
+                ServerState::Ready => "answers",
+                _ => "asleep until the next call",
+            };
+            let works = answered(format!("{how}{tools}"), row.left_out.as_ref());
+            match row.held_in_words() {
+                Some(held) => {
+                    let what = format!("{}; {held} until you approve", works.what);
+                    let fix = format!("`mcpproxy upstream inspect {}`", row.name);
+                    DoctorFinding::warn(SERVER, what, fix)
+                }
+                None => works,
+            }
+        }
     };
     Some(finding.at(&row.name))
 }
@@ -235,13 +245,17 @@ mod tests {
     };
 
     #[test]
-    fn a_server_that_waits_for_a_login_or_works_in_part_does_not_fail() {
+    fn a_server_that_waits_for_a_person_or_works_in_part_does_not_fail() {
         for (row, what) in [
             (
                 r#"{"name":"a","state":"Authenticating","step":{"do":"log_in"},"last_error":"old"}"#,
                 "old",
             ),
             (r#"{"name":"a","state":"Ready","last_error":"cut"}"#, "cut"),
+            (
+                r#"{"name":"a","state":"Ready","tools":2,"held":2,"held_tools":2}"#,
+                "answers, 2 tools; 2 held until you approve",
+            ),
         ] {
             let row = serde_json::from_str(row).expect("a row");
             let found = of_daemon(&[row], &[]);
