@@ -24,12 +24,17 @@ pub use self::{
     port::{ONLY_WITH_HTTP, TakenPort, answer_to, why_unheard},
 };
 use crate::{
-    clients::ClientPlaces,
+    clients::{ClientPlaces, client_rows},
     config::{self, IssuedTokens, OurAddress, Settings},
     management::{ConfigReport, Files, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
-    text::count,
+    text::{count, some_of},
 };
+
+const DAEMON: &str = "daemon";
+
+/// How many clients are named in a finding about several.
+const MOST_NAMED: usize = 3;
 
 /// Whether servers may be started where no daemon can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,12 +96,12 @@ pub async fn examine(
     let status = match daemon {
         SeenDaemon::Runs { status, .. } => Some(&**status),
         SeenDaemon::Absent => {
-            findings.push(DoctorFinding::ok("daemon", "not running"));
+            findings.push(absent(files));
             findings.extend(program::left_behind(files.data_dir()));
             None
         }
         SeenDaemon::Unusable(error, fix) => {
-            findings.push(DoctorFinding::fail("daemon", error, fix));
+            findings.push(DoctorFinding::fail(DAEMON, error, fix));
             None
         }
     };
@@ -184,28 +189,53 @@ fn index(tools: usize, settings: &Settings, daemon_runs: bool) -> DoctorFinding 
     DoctorFinding::ok("index", what)
 }
 
+/// A daemon that does not run. Clients that start a bridge start it themselves.
+fn absent(files: &Files) -> DoctorFinding {
+    let settings = files.settings().ok();
+    let reached = where_reached(files, settings.as_deref(), None);
+    let rows = reached.map(|(places, us)| client_rows(&places, &us, true));
+    let rows = rows.unwrap_or_default();
+    let by_url = rows
+        .iter()
+        .filter(|row| row.connected && row.shows_token.is_some());
+    let names: Vec<&str> = by_url.map(|row| row.title).collect();
+    if names.is_empty() {
+        return DoctorFinding::ok(DAEMON, "not running");
+    }
+    let names = some_of(&names, MOST_NAMED);
+    let what = format!("not running, so {names} cannot use mcpproxy");
+    DoctorFinding::warn(DAEMON, what, "`mcpproxy start`")
+}
+
+/// The places of clients' files, and our address in them; nothing where one is not known.
+fn where_reached(
+    files: &Files,
+    settings: Option<&Settings>,
+    status: Option<&StatusReport>,
+) -> Option<(ClientPlaces, OurAddress)> {
+    let places = ClientPlaces::of_process()?;
+    let addresses = status.map(|status| status.location.listen.as_slice());
+    let ports = addresses.unwrap_or_default().iter();
+    let mut ports: Vec<u16> = ports.map(SocketAddr::port).collect();
+    if ports.is_empty() {
+        ports.push(settings?.listen.port());
+    }
+    let us = OurAddress {
+        ports,
+        places: Some(files.places().clone()),
+    };
+    Some((places, us))
+}
+
 fn named_by_clients(
     files: &Files,
     settings: Option<&Settings>,
     status: Option<&StatusReport>,
 ) -> Vec<DoctorFinding> {
-    let Some(places) = ClientPlaces::of_process() else {
+    let Some((places, us)) = where_reached(files, settings, status) else {
         return Vec::new();
     };
-    let addresses = status.map(|status| status.location.listen.as_slice());
-    let ports = addresses.unwrap_or_default().iter();
-    let mut ports: Vec<u16> = ports.map(SocketAddr::port).collect();
-    if ports.is_empty() {
-        let Some(settings) = settings else {
-            return Vec::new();
-        };
-        ports.push(settings.listen.port());
-    }
     let defaults = Settings::default();
-    let us = OurAddress {
-        ports,
-        places: Some(files.places().clone()),
-    };
     // What is wrong with the file is a finding of its own.
     let text = config::read_text(files.config_file()).unwrap_or_default();
     let entries = config::written_entries(&text).unwrap_or_default();
