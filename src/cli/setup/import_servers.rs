@@ -4,7 +4,7 @@ use super::{
     super::{
         failure::Done,
         import::{self, values::SecretsPlace},
-        output::{self, Output},
+        output::Output,
     },
     choice::Choice,
     report::{SetupReport, say_step},
@@ -73,23 +73,22 @@ pub(super) async fn import_servers(
     Ok(Some(found))
 }
 
-/// Removes imported servers from the files of clients that this setup connected; others still need theirs, and all keep those that do not
-/// start here. `moves` is nothing if the person decides.
+/// Removes imported servers, of this run or an earlier one, from the files of clients that this setup connected; others still need theirs,
+/// and all keep those that do not start here. `moves` is nothing if the person decides. Gives the step for those that are left.
 pub(super) fn move_servers(
     found: &mut ImportReport,
     moves: Option<bool>,
     at: (&ClientPlaces, &OurAddress),
     report: &mut SetupReport,
     out: Output,
-) {
+) -> Option<String> {
     for server in &mut found.servers {
         let error = || report.error_of(server.name.as_deref()?);
         server.warning = server.warning.take().or_else(error);
     }
     let connected = report.connected();
     let is_connected = |server: &&FoundServer| connected.contains(&server.client);
-    let twice = found.taken().filter(is_connected).count();
-    let is_wanted = moves.unwrap_or(twice > 0);
+    let is_wanted = moves.unwrap_or_else(|| found.doubled().any(|server| is_connected(&server)));
     let servers = found.servers.iter().filter(is_connected);
     let from = import::moving::wanted(servers.filter(|_| is_wanted), moves.is_some(), out);
     move_out(found, at, |server| from.contains(&server.file), false);
@@ -98,39 +97,37 @@ pub(super) fn move_servers(
     }
     report.moved.clone_from(&found.moved);
     // A server runs twice if another proxy has it, or a connected client whose file was left as it is.
-    let of_proxies = found
-        .doubled()
-        .filter(|server| !server.client.can_connect());
     let is_left = |server: &&FoundServer| {
         let is_connected = is_connected(server) || report.already.contains(&server.client);
-        is_connected && !from.contains(&server.file)
+        let is_client = server.client.can_connect();
+        !is_client || is_connected && !from.contains(&server.file)
     };
-    let left = of_proxies.count() + found.doubled().filter(is_left).count();
-    if left > 0 {
-        report.next_steps.push(format!(
-            "remove {} from clients' files, so that nothing runs twice: `mcpproxy import --move`",
-            output::count(left, "imported server")
-        ));
-    }
+    let names = names_of_clients(found.doubled().filter(is_left));
+    (!names.is_empty()).then(|| {
+        format!("remove the imported servers from {names}, so that nothing runs twice: `mcpproxy import --move`")
+    })
+}
+
+fn names_of_clients<'a>(servers: impl Iterator<Item = &'a FoundServer>) -> String {
+    let mut names: Vec<&str> = servers.map(|server| server.client.name()).collect();
+    names.dedup();
+    names.join(", ")
 }
 
 fn say_imported(found: &ImportReport, offered: usize, report: &mut SetupReport, out: Output) {
-    let clients = |is_meant: fn(&FoundServer) -> bool| {
-        let meant = found.servers.iter().filter(|server| is_meant(server));
-        let mut names: Vec<&str> = meant.map(|server| server.client.name()).collect();
-        names.dedup();
-        names.join(", ")
-    };
     let text = match report.imported.as_slice() {
         [] if found.servers.is_empty() => "servers: none to import".to_owned(),
         [] if offered > 0 => {
             format!("servers: none of {offered} imported; later: `mcpproxy import`")
         }
-        [] => format!("servers: nothing new in {}", clients(|_| true)),
+        [] => format!(
+            "servers: nothing new in {}",
+            names_of_clients(found.servers.iter())
+        ),
         names => format!(
             "servers: {} imported from {}: {}",
             names.len(),
-            clients(|server| server.imported),
+            names_of_clients(found.taken()),
             names.join(", ")
         ),
     };

@@ -153,7 +153,10 @@ impl SetupCommand {
                 self.yes.then_some(true)
             };
             let us = our_address(files, connection::location_of(&daemon).as_ref());
-            move_servers(&mut found, moves, (&home_places(files)?, &us), report, out);
+            let places = home_places(files)?;
+            let left = move_servers(&mut found, moves, (&places, &us), report, out);
+            // Whoever wants them to stay is not reminded.
+            report.next_steps.extend(left.filter(|_| !self.no_move));
         }
         let works = |server: &str| report.works(server);
         report.example = example_call::harmless(&mut daemon, works).await;
