@@ -35,6 +35,9 @@ pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, Dae
         Err(absent) if absent.is_absence() => {
             let found = find_in_other_folder(files, out).await;
             found.ok_or_else(|| match (absent, files.missing_file()) {
+                (DaemonError::NotRunning(_), None) if !files.config_file().exists() => {
+                    DaemonError::NotSetUp
+                }
                 (DaemonError::NotRunning(_), missing) => DaemonError::NotRunning(missing),
                 (absent, _) => absent,
             })?
@@ -62,11 +65,13 @@ pub(super) async fn open_unless_absent(
     out: Output,
 ) -> Result<Option<DaemonClient>, DaemonError> {
     let opened = open(files, out).await;
-    if let Err(absent @ DaemonError::NotRunning(_)) = &opened {
-        out.detail(&absent.to_string());
-        return Ok(None);
+    match opened {
+        Err(absent) if absent.is_not_running() => {
+            out.detail(&absent.to_string());
+            Ok(None)
+        }
+        opened => opened.map(Some),
     }
-    opened.map(Some)
 }
 
 /// [`open`] for commands that can do without a daemon: nothing when none runs with this configuration.
@@ -93,6 +98,9 @@ pub(super) async fn open_or_files(files: &Files, out: Output) -> Result<DaemonCl
 pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let stopped = match open_unless_absent(files, out).await {
         Ok(Some(daemon)) => return Ok(daemon),
+        Ok(None) if !files.config_file().exists() => {
+            Some(format!("{}: `mcpproxy setup`", DaemonError::NotSetUp))
+        }
         // Else nothing is shown: the failure says why.
         Ok(None) if files.supposed_settings().is_ok() => {
             let file = files.config_file().display();

@@ -186,6 +186,7 @@ impl From<DaemonError> for CommandFailure {
         let unreachable = |step: &str| undone(Self::not_reachable(what), step);
         match error {
             DaemonError::NotRunning(None) => Self::not_reachable(what).next("`mcpproxy start`"),
+            DaemonError::NotSetUp => Self::not_reachable(what).next("`mcpproxy setup`"),
             DaemonError::NotRunning(Some(_)) => Self::not_reachable(what)
                 .next("correct the name, or create the file: `mcpproxy setup`"),
             DaemonError::OtherConfiguration { .. } => unreachable(

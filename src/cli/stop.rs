@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{CommandFailure, Done, Location, Output, connection, output, platform};
 use crate::{
     config::SOCKET,
-    daemon_client::{self, DaemonClient, DaemonError},
+    daemon_client::{self, DaemonClient},
     management::StatusReport,
     process,
     storage::in_words,
@@ -30,7 +30,7 @@ impl StopCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let daemon = match connection::open(&files, out).await {
-            Err(absent @ DaemonError::NotRunning(_)) => {
+            Err(absent) if absent.is_not_running() => {
                 let ended = process::end_left_behind(files.data_dir(), Duration::ZERO);
                 if !ended.is_empty() {
                     return say_ended(&ended.into_keys().collect::<Vec<_>>(), out);

@@ -13,6 +13,9 @@ pub enum DaemonError {
     /// Nobody listens, and why no daemon could start, where that is known. Some commands can go on without.
     #[error("the daemon is not running{}", .0.as_ref().map_or(String::new(), |why| format!(", and {why}")))]
     NotRunning(Option<String>),
+    /// Nobody listens, and there is no configuration file where it is by default.
+    #[error("the daemon is not running, and there is no configuration yet")]
+    NotSetUp,
     /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
     #[error("the daemon of the data folder {} uses {served}, not {}", data_dir.display(), requested.display())]
     OtherConfiguration {
@@ -85,7 +88,12 @@ pub enum DaemonError {
 impl DaemonError {
     /// Whether there is no daemon to ask.
     pub fn is_absence(&self) -> bool {
-        matches!(self, Self::NotRunning(_) | Self::OtherConfiguration { .. })
+        self.is_not_running() || matches!(self, Self::OtherConfiguration { .. })
+    }
+
+    /// Whether nobody listens.
+    pub fn is_not_running(&self) -> bool {
+        matches!(self, Self::NotRunning(_) | Self::NotSetUp)
     }
 }
 
