@@ -65,7 +65,7 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
     }
     if !is_named {
         let what = "no known client is connected";
-        findings.push(DoctorFinding::warn(CLIENT, what, "`mcpproxy connect`"));
+        findings.push(DoctorFinding::warn(CLIENT, what, "`mcpproxy connect --all`"));
     }
     findings
 }

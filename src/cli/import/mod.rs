@@ -156,7 +156,7 @@ impl ImportCommand {
             }
             let is_refused = report.moved.iter().any(|one| one.error.is_some());
             if takes && !is_refused && report.imported > 0 && !all_connected(&rows, &report) {
-                out.next("`mcpproxy connect`");
+                out.next("`mcpproxy connect --all`");
             }
             say_readable(files.config_file(), &report, out);
         }

@@ -65,7 +65,7 @@ pub(super) fn connect_clients(
         }
     }
     let text = if names.is_empty() {
-        "clients: none connected; later: `mcpproxy connect`".to_owned()
+        "clients: none connected; later: `mcpproxy connect --all`".to_owned()
     } else {
         format!("clients: {} connected", names.join(", "))
     };
