@@ -71,8 +71,11 @@ impl Client {
         if !longer.is_empty() {
             return Some(format!("did you mean {}?", longer.join(" or ")));
         }
-        let close = names::closest(&word, known.iter().copied())?;
-        Some(format!("did you mean {close}?"))
+        if let Some(close) = names::closest(&word, known.iter().copied()) {
+            return Some(format!("did you mean {close}?"));
+        }
+        let shorter = known.iter().filter_map(|id| Some(id.split_once('-')?.0));
+        Self::meant_by(names::closest(&word, shorter)?, known)
     }
 
     /// How the path of a file that is its ends. What a variable names may be called anything.
@@ -188,6 +191,7 @@ mod tests {
         let meant = |word| Client::meant_by(word, &known);
         let both = "did you mean claude-code or claude-desktop?";
         assert_eq!(meant("Claude").as_deref(), Some(both));
+        assert_eq!(meant("cluade").as_deref(), Some(both));
         assert_eq!(meant("cursr").as_deref(), Some("did you mean cursor?"));
         assert_eq!(meant("emacs"), None);
     }
