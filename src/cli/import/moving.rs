@@ -70,15 +70,17 @@ pub(in crate::cli) fn say(report: &ImportReport, dry_run: bool, out: Output) {
     }
 }
 
-/// Says to start the daemon, if a client that connects by URL has to use the removed servers through it.
+/// Says to start the daemon, if clients that connect by URL have to use the removed servers through it.
 pub(super) fn say_start(report: &ImportReport, rows: &[ClientRow], out: Output) {
     let lost = |row: &&ClientRow| {
         let mut moved = report.moved.iter().filter(|one| one.error.is_none());
         row.shows_token.is_some() && moved.any(|one| one.client == row.client)
     };
-    if let Some(ClientRow { title, .. }) = rows.iter().find(lost) {
+    let titles: Vec<&str> = rows.iter().filter(lost).map(|row| row.title).collect();
+    if !titles.is_empty() {
+        let titles = titles.join(", ");
         out.next(&format!(
-            "`mcpproxy start`; until then {title} cannot use what was removed"
+            "`mcpproxy start`; until then {titles} cannot use what was removed"
         ));
     }
 }
