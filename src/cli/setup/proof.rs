@@ -70,8 +70,10 @@ pub(super) async fn call(
         milliseconds,
     });
     let (tools, held) = (report.callable_tools, report.held_tools);
-    let held =
-        held.map(|held| format!(", {held} more await your review: `mcpproxy upstream list`"));
+    let held = held.map(|held| {
+        let s = if held == 1 { "s" } else { "" };
+        format!(", {held} more await{s} your review: `mcpproxy upstream list`")
+    });
     let (tools, held) = (output::count(tools, "tool"), held.unwrap_or_default());
     let text =
         format!("call: retrieve_tools answered in {milliseconds:.0} ms; {tools} to search{held}");
