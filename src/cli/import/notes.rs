@@ -138,7 +138,7 @@ pub(in crate::cli) fn plain_secrets(server: &FoundServer, is_taken: bool) -> Vec
         let step = if is_taken {
             format!(": {step}")
         } else {
-            "; with --secrets keyring, the keyring stores it".to_owned()
+            "; --secrets keyring stores it outside the configuration file".to_owned()
         };
         format!("{name}: `{place}` contains a secret in plain text{step}")
     });

@@ -85,8 +85,14 @@ pub(in crate::cli) fn keep_secrets(
         return Ok(());
     };
     let it_stays = if n == 1 { "it stays" } else { "they stay" };
-    let otherwise = format!("Otherwise {it_stays} in the configuration file, in plain text.");
-    if asks && !out.agrees(&format!("Store {secrets} in {store}? {otherwise}")) {
+    // A private file is plain text, too.
+    let (own, plain) = if stored.is_file {
+        (" (plain text that only you can read)", "")
+    } else {
+        ("", ", in plain text")
+    };
+    let otherwise = format!("Otherwise {it_stays} in the configuration file{plain}.");
+    if asks && !out.agrees(&format!("Store {secrets} in {store}{own}? {otherwise}")) {
         return Ok(());
     }
     if let Some(why) = stored.fault.filter(|_| stored.is_file && !asks) {

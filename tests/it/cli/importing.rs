@@ -138,7 +138,7 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
         "~/.gemini/settings.json is left out: line 2",
         "correct line 2 of",
         "`mcpproxy import --all` imports",
-        "github: `env.GITHUB_PERSONAL_ACCESS_TOKEN` contains a secret in plain text; with --secrets keyring, the keyring stores it",
+        "github: `env.GITHUB_PERSONAL_ACCESS_TOKEN` contains a secret in plain text; --secrets keyring stores it outside the configuration file",
         "needs the secret docs-key (The key of the docs)",
         "needs the variable SENTRY_TOKEN",
         "left out headersHelper",
