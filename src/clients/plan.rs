@@ -203,7 +203,7 @@ impl Planning<'_> {
         if !is_taken(&wanted) {
             return (wanted, why, false);
         }
-        let why = format!("a server named {wanted:?} already exists");
+        let why = format!("another server is named {wanted:?}");
         let numbers = (2..).map(|n: u32| format!("-{n}"));
         let endings = own_ending.into_iter().chain(numbers);
         let mut names = endings.map(|ending| ServerName::made_of(wanted.as_str(), &ending));
