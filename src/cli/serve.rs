@@ -41,13 +41,7 @@ pub(super) struct ServeCommand {
     #[arg(long, conflicts_with = "locked")]
     stdio: bool,
     /// Run without a terminal, for clients that come through a bridge
-    #[arg(
-        long,
-        value_enum,
-        hide = true,
-        require_equals = true,
-        conflicts_with = "stdio"
-    )]
+    #[arg(long, hide = true, require_equals = true, conflicts_with = "stdio")]
     background: Option<Background>,
     /// End when nobody has been there for so long
     #[arg(long, value_name = "TIME", hide = true, value_parser = stdio::time)]

@@ -68,12 +68,7 @@ pub(super) struct ImportCommand {
     #[arg(long = "move")]
     moves: bool,
     /// Store secrets in the keyring, or in the configuration file
-    #[arg(
-        long,
-        value_name = "keyring|file",
-        value_enum,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "keyring|file", hide_possible_values = true)]
     secrets: Option<values::SecretsPlace>,
     /// Put moved servers back into the clients' files
     #[arg(long, conflicts_with_all = ["all", "server", "dry_run", "is_held", "moves"])]

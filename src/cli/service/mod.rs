@@ -68,12 +68,7 @@ pub(super) async fn restart(pid: u32) -> Done<bool> {
 #[derive(Debug, Args)]
 struct ServiceChoice {
     /// The service manager, if not this machine's own
-    #[arg(
-        long,
-        value_name = "systemd|launchd",
-        value_enum,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "systemd|launchd", hide_possible_values = true)]
     manager: Option<ServiceKind>,
 }
 

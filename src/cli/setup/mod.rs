@@ -63,12 +63,7 @@ pub(super) struct SetupCommand {
     #[arg(long)]
     no_service: bool,
     /// Store secrets in the keyring, or in the configuration file
-    #[arg(
-        long,
-        value_name = "keyring|file",
-        value_enum,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "keyring|file", hide_possible_values = true)]
     secrets: Option<SecretsPlace>,
     /// Do not ask; import and connect all, store secrets in the keyring
     #[arg(short, long)]

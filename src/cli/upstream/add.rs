@@ -39,12 +39,7 @@ pub(in crate::cli) struct AddServer {
     #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind"])]
     json: Option<String>,
     /// Store secrets in the keyring, or in the configuration file
-    #[arg(
-        long,
-        value_name = "keyring|file",
-        value_enum,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "keyring|file", hide_possible_values = true)]
     secrets: Option<SecretsPlace>,
     /// The URL of a remote server
     #[arg(long)]
