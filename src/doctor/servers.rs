@@ -69,11 +69,10 @@ pub(super) fn programs(settings: &Settings, base: &BaseEnvironment) -> Vec<Docto
         }
     }
     if found > 0 {
-        let what = match found {
-            1 => "1 server's program was found".to_owned(),
-            n => format!("the programs of {n} servers were found"),
-        };
-        findings.push(DoctorFinding::ok(COMMAND, what));
+        findings.push(DoctorFinding::ok(
+            COMMAND,
+            count(found, "program") + " found",
+        ));
     }
     findings
 }
@@ -284,6 +283,6 @@ mod tests {
         let findings = programs(&settings, &base);
         assert_eq!(failing(&findings), ["absent", "moved", "nowhere"]);
         let good = findings.last().expect("a finding");
-        assert_eq!(good.what, "1 server's program was found");
+        assert_eq!(good.what, "1 program found");
     }
 }
