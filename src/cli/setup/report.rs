@@ -11,9 +11,6 @@ use crate::{
     management::{ServerRow, StatusReport},
 };
 
-/// Failing servers with a step of their own; more get one step together.
-const MOST_PROBLEMS: usize = 5;
-
 /// Steps that are shown to people.
 const MOST_STEPS: usize = 5;
 
@@ -135,8 +132,7 @@ impl SetupReport {
                 next_step: row.next_step.clone().filter(|_| row.is_failing()),
             })
             .collect();
-        let failing: Vec<&ServerRow> = rows.iter().filter(|row| row.is_failing()).collect();
-        for row in failing.iter().take(MOST_PROBLEMS) {
+        for row in rows.iter().filter(|row| row.is_failing()) {
             let reason = row.reason.as_ref().or(row.last_error.as_ref());
             let reason = reason.map_or("it does not work", String::as_str);
             let (name, step) = (&row.name, row.next_step.as_deref());
@@ -144,8 +140,10 @@ impl SetupReport {
             self.next_steps
                 .push(format!("server {name}: {reason}{step}"));
         }
-        let unnamed = failing.len().saturating_sub(MOST_PROBLEMS);
-        self.next_steps.extend(steps_of_others(unnamed, waiting));
+        if waiting > 0 {
+            let starting = output::count(waiting, "server");
+            self.next_steps.push(format!("{starting} still starting; the first start can take up to 5 min: `mcpproxy upstream list`"));
+        }
     }
 
     /// Notes that so many servers could be imported, and nobody chose.
@@ -217,20 +215,6 @@ impl SetupReport {
     }
 }
 
-/// The steps for failing servers that have none of their own, and for those that were not listed in time.
-fn steps_of_others(failing: usize, waiting: usize) -> impl Iterator<Item = String> {
-    let steps = [
-        (failing, "more server", "failing"),
-        (
-            waiting,
-            "server",
-            "still starting; the first start can take up to 5 min",
-        ),
-    ];
-    let steps = steps.into_iter().filter(|(n, ..)| *n > 0);
-    steps.map(|(n, of, how)| format!("{} {how}: `mcpproxy upstream list`", output::count(n, of)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,21 +233,5 @@ mod tests {
             ..SetupReport::default()
         };
         assert!(report.works("beta") && !report.works("alpha"));
-    }
-
-    #[test]
-    fn one_server_is_counted_as_one() {
-        let steps = |failing, waiting| steps_of_others(failing, waiting).collect::<Vec<_>>();
-        assert_eq!(
-            steps(1, 0),
-            ["1 more server failing: `mcpproxy upstream list`"]
-        );
-        assert_eq!(
-            steps(2, 0),
-            ["2 more servers failing: `mcpproxy upstream list`"]
-        );
-        let one = "1 server still starting; the first start can take up to 5 min: `mcpproxy upstream list`";
-        assert_eq!(steps(0, 1), [one]);
-        assert_eq!(steps(0, 0), [""; 0]);
     }
 }
