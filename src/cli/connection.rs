@@ -65,13 +65,13 @@ pub(super) async fn open_unless_absent(
     out: Output,
 ) -> Result<Option<DaemonClient>, DaemonError> {
     let opened = open(files, out).await;
-    match opened {
-        Err(absent) if absent.is_not_running() => {
-            out.detail(&absent.to_string());
-            Ok(None)
-        }
-        opened => opened.map(Some),
+    if let Err(absent) = &opened
+        && absent.is_not_running()
+    {
+        out.detail(&absent.to_string());
+        return Ok(None);
     }
+    opened.map(Some)
 }
 
 /// [`open`] for commands that can do without a daemon: nothing when none runs with this configuration.

@@ -64,8 +64,8 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
         }
     }
     if !is_named {
-        let what = "no known client is connected";
-        findings.push(DoctorFinding::warn(CLIENT, what, "`mcpproxy connect --all`"));
+        let (what, fix) = ("no known client is connected", "`mcpproxy connect --all`");
+        findings.push(DoctorFinding::warn(CLIENT, what, fix));
     }
     findings
 }

@@ -28,13 +28,8 @@ use crate::{
     config::{self, IssuedTokens, OurAddress, Settings},
     management::{ConfigReport, Files, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
-    text::{count, some_of},
+    text::count,
 };
-
-const DAEMON: &str = "daemon";
-
-/// How many clients are named in a finding about several.
-const MOST_NAMED: usize = 3;
 
 /// Whether servers may be started where no daemon can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +96,7 @@ pub async fn examine(
             None
         }
         SeenDaemon::Unusable(error, fix) => {
-            findings.push(DoctorFinding::fail(DAEMON, error, fix));
+            findings.push(DoctorFinding::fail("daemon", error, fix));
             None
         }
     };
@@ -194,17 +189,14 @@ fn absent(files: &Files) -> DoctorFinding {
     let settings = files.settings().ok();
     let reached = where_reached(files, settings.as_deref(), None);
     let rows = reached.map(|(places, us)| client_rows(&places, &us, true));
-    let rows = rows.unwrap_or_default();
-    let by_url = rows
-        .iter()
-        .filter(|row| row.connected && row.shows_token.is_some());
-    let names: Vec<&str> = by_url.map(|row| row.title).collect();
-    if names.is_empty() {
-        return DoctorFinding::ok(DAEMON, "not running");
+    let mut rows = rows.unwrap_or_default();
+    rows.retain(|row| row.connected && row.shows_token.is_some());
+    if rows.is_empty() {
+        return DoctorFinding::ok("daemon", "not running");
     }
-    let names = some_of(&names, MOST_NAMED);
-    let what = format!("not running, so {names} cannot use mcpproxy");
-    DoctorFinding::warn(DAEMON, what, "`mcpproxy start`")
+    let titles: Vec<&str> = rows.iter().map(|row| row.title).collect();
+    let what = format!("not running, so {} cannot use mcpproxy", titles.join(", "));
+    DoctorFinding::warn("daemon", what, "`mcpproxy start`")
 }
 
 /// The places of clients' files, and our address in them; nothing where one is not known.

@@ -69,10 +69,8 @@ pub(super) fn programs(settings: &Settings, base: &BaseEnvironment) -> Vec<Docto
         }
     }
     if found > 0 {
-        findings.push(DoctorFinding::ok(
-            COMMAND,
-            count(found, "program") + " found",
-        ));
+        let what = count(found, "program") + " found";
+        findings.push(DoctorFinding::ok(COMMAND, what));
     }
     findings
 }

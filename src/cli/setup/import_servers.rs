@@ -99,8 +99,7 @@ pub(super) fn move_servers(
     // A server runs twice if another proxy has it, or a connected client whose file was left as it is.
     let is_left = |server: &&FoundServer| {
         let is_connected = is_connected(server) || report.already.contains(&server.client);
-        let is_client = server.client.can_connect();
-        !is_client || is_connected && !from.contains(&server.file)
+        !server.client.can_connect() || is_connected && !from.contains(&server.file)
     };
     let names = names_of_clients(found.doubled().filter(is_left));
     (!names.is_empty()).then(|| {

@@ -142,14 +142,9 @@ impl SetupCommand {
         connect_clients(files, &daemon, connect, report, out)?;
         if let Some(mut found) = found {
             let is_left = self.no_move || !(self.yes || out.is_interactive());
-            let moves = if is_left {
-                Some(false)
-            } else {
-                self.yes.then_some(true)
-            };
+            let moves = (is_left || self.yes).then_some(!is_left);
             let us = our_address(files, connection::location_of(&daemon).as_ref());
-            let places = home_places(files)?;
-            let left = move_servers(&mut found, moves, (&places, &us), report, out);
+            let left = move_servers(&mut found, moves, (&home_places(files)?, &us), report, out);
             // Whoever wants them to stay is not reminded.
             report.next_steps.extend(left.filter(|_| !self.no_move));
         }

@@ -169,8 +169,7 @@ pub(super) async fn wait_until_listed(
 /// `waiting for the tools of a, b and 3 more (5 of 7)`.
 fn waiting_for(waiting: &[&str], of: usize) -> String {
     let n = waiting.len();
-    let shown = if n > MOST_NAMED { MOST_NAMED - 1 } else { n };
-    let named = some_of(waiting, shown);
+    let named = some_of(waiting, MOST_NAMED);
     format!("waiting for the tools of {named} ({n} of {of})")
 }
 
@@ -195,6 +194,6 @@ mod tests {
         };
         check(&["a"], "a (1 of 5)");
         check(&["a", "b", "c"], "a, b, c (3 of 5)");
-        check(&["a", "b", "c", "d"], "a, b and 2 more (4 of 5)");
+        check(&["a", "b", "c", "d"], "a, b, c and 1 more (4 of 5)");
     }
 }
