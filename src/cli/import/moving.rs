@@ -49,10 +49,8 @@ pub(in crate::cli) fn say(report: &ImportReport, dry_run: bool, out: Output) {
     }
     for moved in &report.moved {
         let file = &moved.file;
-        let (n, client) = (
-            output::count(moved.servers.len(), "server"),
-            moved.client.id(),
-        );
+        let n = output::count(moved.servers.len(), "server");
+        let client = moved.client.id();
         match &moved.error {
             None if dry_run => {
                 let names = moved.servers.join(", ");
