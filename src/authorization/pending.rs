@@ -77,18 +77,17 @@ impl PendingLogin {
                 "no login of this server waits for this address",
             ));
         }
-        let Some(prepared) = self.prepared.lock().take() else {
-            return Err(LoginError::Failed(
-                "this login has already ended".to_owned(),
-            ));
-        };
-        let this = self.clone();
-        // The browser may leave: a code can be exchanged once only.
-        self.tasks.spawn(async move {
-            let exchanged = this.login.exchange(prepared, callback).await;
-            // Before anybody learns of the end and looks at the server's state.
-            this.end(exchanged.and_then(|grant| this.login.take(grant, &this.stop)));
-        });
+        let prepared = self.prepared.lock().take();
+        // A code can be exchanged once only. If its address comes again, the outcome is the same.
+        if let Some(prepared) = prepared {
+            let this = self.clone();
+            // The browser may leave.
+            self.tasks.spawn(async move {
+                let exchanged = this.login.exchange(prepared, callback).await;
+                // Before anybody learns of the end and looks at the server's state.
+                this.end(exchanged.and_then(|grant| this.login.take(grant, &this.stop)));
+            });
+        }
         let mut outcome = self.outcome.subscribe();
         match outcome.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(outcome)) => outcome.clone(),

@@ -27,7 +27,7 @@ impl Management {
         let begun = login.begin().await;
         begun.map_err(|error| {
             self.record_login(name, "login", Some(error.to_string()));
-            self.login_failed(name, &error)
+            self.login_failed(name, &format!("not logged in to {name}"), &error)
         })
     }
 
@@ -35,7 +35,9 @@ impl Management {
     pub async fn finish_login(&self, name: &str, address: &str) -> Result<LoginProgress> {
         let login = self.login_of(name)?;
         let finished = login.finish(address).await;
-        finished.map_err(|error| self.login_failed(name, &error))?;
+        // The server may have a login already.
+        let outcome = format!("no login to {name} was completed");
+        finished.map_err(|error| self.login_failed(name, &outcome, &error))?;
         self.login_progress(name, Duration::ZERO).await
     }
 
@@ -111,7 +113,7 @@ impl Management {
         })
     }
 
-    fn login_failed(&self, name: &str, error: &LoginError) -> Failure {
+    fn login_failed(&self, name: &str, outcome: &str, error: &LoginError) -> Failure {
         // If the server fails for another reason, that one has to be mended first.
         let row = self.server(name).ok();
         let row = row.filter(|row| row.is_failing() && row.state != ServerState::Authenticating);
@@ -124,7 +126,7 @@ impl Management {
             }),
         ) = (error, &row)
         {
-            let text = format!("not logged in to {name}: {why}");
+            let text = format!("{outcome}: {why}");
             let failure = Failure::new(ErrorCode::ServerUnavailable, text, "Correct its entry.");
             return failure.with_step(step.clone().for_all()).of_server(name);
         }
@@ -142,7 +144,7 @@ impl Management {
             } => &**words,
             _ => "try again",
         };
-        let text = format!("not logged in to {name}: {error}");
+        let text = format!("{outcome}: {error}");
         let failure = Failure::new(code, text, hint);
         failure.with_step(step).of_server(name)
     }
