@@ -44,7 +44,7 @@ pub enum NotAnswered {
     #[error("the client has no event stream open")]
     NotListening,
     /// Too many questions wait for it already.
-    #[error("too many questions wait for the client")]
+    #[error("{} questions already wait for the client, the most at once", OPEN)]
     TooMany,
     /// The client left before it answered.
     #[error("the client left")]

@@ -24,9 +24,20 @@ pub(super) struct RoundBudget {
 }
 
 impl RoundBudget {
-    /// Whether the client may get one more round.
-    pub(super) fn has_round(self) -> bool {
-        self.rounds < ROUNDS && self.waited < ALL_ROUNDS
+    /// Why the client may not get one more round; nothing if it may.
+    pub(super) fn used_up(self) -> Option<String> {
+        let minutes = ALL_ROUNDS.as_secs() / 60;
+        if self.rounds >= ROUNDS {
+            Some(format!(
+                "this call has had {ROUNDS} rounds of questions, the most that a call may have"
+            ))
+        } else if self.waited >= ALL_ROUNDS {
+            Some(format!(
+                "this call has waited {minutes} min for answers, the longest that a call may wait"
+            ))
+        } else {
+            None
+        }
     }
 
     /// A round of questions begins on the client's stream.
@@ -56,26 +67,31 @@ mod tests {
     fn rounds_are_counted() {
         let mut budget = RoundBudget::default();
         for _ in 0..ROUNDS {
-            assert!(budget.has_round());
+            assert_eq!(budget.used_up(), None);
             let round = budget.begin_parked();
             budget.give_back(round);
         }
-        assert!(!budget.has_round());
+        assert!(
+            budget
+                .used_up()
+                .is_some_and(|why| why.contains("16 rounds"))
+        );
         let mut live = RoundBudget::default();
         (0..ROUNDS).for_each(|_| live.begin_live());
-        assert!(!live.has_round());
+        assert!(live.used_up().is_some());
     }
 
     #[test]
     fn no_call_waits_longer_than_all_rounds() {
         let mut budget = RoundBudget::default();
         let mut rounds = Duration::ZERO;
-        while budget.has_round() {
+        while budget.used_up().is_none() {
             let round = budget.begin_parked();
             assert!(!round.is_zero() && round <= ROUND);
             rounds += round;
         }
         assert_eq!(rounds, ALL_ROUNDS);
+        assert!(budget.used_up().is_some_and(|why| why.contains("10 min")));
     }
 
     #[test]
@@ -85,8 +101,8 @@ mod tests {
             budget.begin_parked();
             budget.give_back(Duration::from_secs(30));
         }
-        assert!(budget.has_round());
+        assert_eq!(budget.used_up(), None);
         assert_eq!(budget.begin_parked(), Duration::from_mins(1));
-        assert!(!budget.has_round());
+        assert!(budget.used_up().is_some());
     }
 }

@@ -32,7 +32,7 @@ use crate::{
     upstream::{NotSent, Outgoing, Upstreams},
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
-        input_required::{self, InputRequest},
+        input_required::{self, InputRequest, MAX_REQUESTS},
         method,
     },
 };
@@ -209,7 +209,7 @@ impl<'a> ForwardedCall<'a> {
                 CallAction::Park => return (*self).park(),
                 CallAction::Finish(outcome) => return self.finish(outcome),
                 CallAction::Fail(why) => {
-                    return Err(questions::unfinished(self.of.admitted, why).into());
+                    return Err(questions::over_limit(self.of.admitted, &why).into());
                 }
             }
             let course = &self.of.context.course;
@@ -463,7 +463,7 @@ fn withdrawn_in(arrived: &Incoming) -> Option<Id> {
 
 /// A result that asks more than anybody can answer.
 fn asks_too_much(server: &ServerName) -> Failure {
-    let error = format!("the server {server:?} asks too many questions at once");
+    let error = format!("the server {server:?} asks more than {MAX_REQUESTS} questions at once");
     Failure::new(ErrorCode::BadUpstreamAnswer, error, MAY_HAVE_RUN).of_server(server)
 }
 

@@ -96,7 +96,11 @@ pub(super) struct RetryKey {
 
 /// Why a call was not parked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many calls are already waiting for answers from clients")]
+#[error(
+    "too many calls already wait for answers from clients: at most {} of a caller and {} to a server may",
+    OF_A_CALLER,
+    AT_A_SERVER
+)]
 pub(super) struct TooManyParked;
 
 impl ParkedCalls {

@@ -154,11 +154,21 @@ async fn ask_of_round(
 
 /// The failure of a call whose server got no answer to its question.
 fn unanswered(admitted: &Admitted, why: &str) -> Failure {
-    unfinished(admitted, &format!("the server asked a question, but {why}"))
+    let why = format!("the server asked a question, but {why}");
+    unfinished(
+        admitted,
+        &why,
+        "call it from a client that can answer questions",
+    )
+}
+
+/// The failure of a call whose server asks more than it may.
+pub(super) fn over_limit(admitted: &Admitted, why: &str) -> Failure {
+    unfinished(admitted, why, "report this to the server's authors")
 }
 
 /// The failure of a call that ends with questions of its server.
-pub(super) fn unfinished(admitted: &Admitted, why: &str) -> Failure {
+fn unfinished(admitted: &Admitted, why: &str, then: &str) -> Failure {
     let server = admitted.server();
     let named = match admitted.tool() {
         Some(tool) => format!("{server}:{tool}"),
@@ -166,9 +176,7 @@ pub(super) fn unfinished(admitted: &Admitted, why: &str) -> Failure {
     };
     let error = format!("{named} did not finish: {why}");
     let hint = "It may have run in part. Check before you repeat it, or tell the user.";
-    let step = format!(
-        "check what {named} has done, then call it from a client that can answer questions"
-    );
+    let step = format!("check what {named} has done, then {then}");
     let failure = Failure::agents_only(ErrorCode::QuestionUnanswered, error, hint);
     failure.with_step(NextStep::act(step)).of_server(server)
 }

@@ -89,7 +89,7 @@ pub(super) enum CallAction {
     /// Give the client this answer.
     Finish(Outcome),
     /// Fail: a question of the server gets no answer, for this reason.
-    Fail(&'static str),
+    Fail(String),
 }
 
 /// The state of a forwarded call.
@@ -121,7 +121,8 @@ impl CallState {
     /// What an event means in this state.
     pub(super) fn on(&mut self, event: CallEvent) -> CallAction {
         use CallPhase::{Asking, Collecting, Parked, Round, Running};
-        let has_round = self.budget.has_round();
+        let used_up = self.budget.used_up();
+        let has_round = used_up.is_none();
         let (phase, action) = match (self.phase, event) {
             (_, CallEvent::Answer(outcome)) => return CallAction::Finish(outcome),
             (phase, CallEvent::Notice(notice)) => (phase, CallAction::Relay(notice)),
@@ -142,10 +143,9 @@ impl CallState {
             (_, CallEvent::Question(question, Ok(QuestionRoute::Result))) if has_round => {
                 (Collecting(1), CallAction::Collect(question))
             }
-            (phase, CallEvent::Question(question, Ok(QuestionRoute::Result))) => (
-                phase,
-                refused(question, "a call may not ask its client so often"),
-            ),
+            (phase, CallEvent::Question(question, Ok(QuestionRoute::Result))) => {
+                (phase, refused(question, &used_up.unwrap_or_default()))
+            }
             (phase, CallEvent::Reply(id, outcome)) => {
                 let phase = match phase {
                     Asking(open @ 2..) => Asking(open - 1),
@@ -169,10 +169,11 @@ impl CallState {
             (_, CallEvent::Resumed { .. }) if has_round => (Parked, CallAction::Park),
             (_, CallEvent::Resumed { .. }) => (Running, CallAction::RefuseMissing),
             (_, CallEvent::InputRequired(_)) if !has_round => {
-                return CallAction::Fail("the server keeps asking questions");
+                return CallAction::Fail(used_up.unwrap_or_default());
             }
             (_, CallEvent::InputRequired(questions)) if questions.requests.len() > MAX_REQUESTS => {
-                return CallAction::Fail("the server asks too many questions at once");
+                let why = format!("the server asks more than {MAX_REQUESTS} questions at once");
+                return CallAction::Fail(why);
             }
             (_, CallEvent::InputRequired(questions)) => {
                 self.budget.begin_live();
@@ -215,7 +216,7 @@ mod tests {
     fn state(phase: CallPhase, budget: Budget) -> CallState {
         let mut state = CallState::sent();
         state.phase = phase;
-        while matches!(budget, Spent) && state.budget.has_round() {
+        while matches!(budget, Spent) && state.budget.used_up().is_none() {
             state.budget.begin_parked();
         }
         state

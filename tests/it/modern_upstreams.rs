@@ -245,7 +245,7 @@ async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
         assert_eq!(rounds, 16);
         let text = answered["result"]["content"][0]["text"].as_str();
         assert!(
-            text.is_some_and(|text| text.contains("question_unanswered")),
+            text.is_some_and(|text| text.contains("has had 16 rounds of questions")),
             "{answered}"
         );
         let calls = upstream.received("tools/call");
