@@ -38,13 +38,8 @@ pub(in crate::upstream) enum ProbeError {
     #[error("it says that it speaks the protocol revision {0}, but refused it")]
     Contradictory(Revision),
     /// The server is stateless, and refused the request.
-    #[error("it refused server/discover: {message} ({code})")]
-    Refused {
-        /// The error's code.
-        code: i64,
-        /// The error's message, in the server's words.
-        message: String,
-    },
+    #[error("it refused server/discover: {0}")]
+    Refused(ServerError),
 }
 
 /// Finds out the era. Has no deadline of its own; may be dropped at any time, and a late answer is dropped.
@@ -83,10 +78,10 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
     match own_requests::try_to_ask(link, method::DISCOVER, &params).await {
         Ok(Outcome::Result(text)) => described(&text, revision),
         Ok(Outcome::Error(error)) => refused(&error, revision),
-        Err(LinkError::HeaderMismatch(message)) => Err(ProbeError::Refused {
-            code: RpcError::HEADER_MISMATCH,
-            message,
-        }),
+        Err(LinkError::HeaderMismatch(message)) => Err(ProbeError::Refused(ServerError {
+            code: Some(RpcError::HEADER_MISMATCH),
+            message: Some(message),
+        })),
         Err(LinkError::Status { status, .. }) if status != 401 => Ok(Verdict::Decided(Era::Legacy)),
         Err(LinkError::Broken(_)) => Ok(Verdict::Decided(Era::Legacy)),
         Err(error) => Err(ProbeError::Link(error)),
@@ -118,11 +113,8 @@ fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
             let versions = supported.and_then(|v| names(&v)).unwrap_or_default();
             chosen(&versions, revision)
         }
-        Some(code @ (RpcError::HEADER_MISMATCH | RpcError::MISSING_CAPABILITY)) => {
-            Err(ProbeError::Refused {
-                code,
-                message: refusal.message.unwrap_or_default(),
-            })
+        Some(RpcError::HEADER_MISMATCH | RpcError::MISSING_CAPABILITY) => {
+            Err(ProbeError::Refused(refusal))
         }
         _ => Ok(Verdict::Decided(Era::Legacy)),
     }
@@ -162,9 +154,7 @@ impl ProbeError {
             Self::Link(error) => error.outside(),
             Self::Foreign(_) => "it speaks no protocol revision that mcpproxy knows".to_owned(),
             Self::Contradictory(_) => self.to_string(),
-            Self::Refused { code, .. } => {
-                format!("it refused server/discover with the error {code}")
-            }
+            Self::Refused(error) => format!("it refused server/discover with {}", error.outside()),
         }
     }
 }

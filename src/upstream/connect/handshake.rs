@@ -12,7 +12,7 @@ use crate::{
     link::{Link, LinkError},
     process::Exit,
     upstream::instance_scope::{InstanceScope, has_roots},
-    wire::{Edit, Outcome, Raw, Revision, RpcError, method, presentation, splice},
+    wire::{Edit, Outcome, Raw, Revision, method, presentation, splice},
 };
 
 /// A server that is ready for calls.
@@ -42,13 +42,8 @@ pub(in crate::upstream) enum OpenError {
     #[error("{0}")]
     Exited(Exit),
     /// The server answered `initialize` with an error.
-    #[error("initialize was refused: {message} ({code})")]
-    Refused {
-        /// The error's code.
-        code: i64,
-        /// The error's message, in the server's words.
-        message: String,
-    },
+    #[error("initialize was refused: {0}")]
+    Refused(ServerError),
     /// The server answered with something else.
     #[error("its answer to initialize names no protocol version")]
     Unusable,
@@ -66,7 +61,7 @@ impl OpenError {
 
     /// Whether the server refused the handshake, perhaps because it needs none.
     pub(in crate::upstream) fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused { .. } | Self::Unusable)
+        matches!(self, Self::Refused(_) | Self::Unusable)
     }
 
     /// How long the server asks to wait before the next attempt.
@@ -82,7 +77,7 @@ impl OpenError {
         match self {
             Self::Link(error) => error.outside(),
             Self::Exited(_) => self.to_string(),
-            Self::Refused { code, .. } => format!("it refused initialize with the error {code}"),
+            Self::Refused(error) => format!("it refused initialize with {}", error.outside()),
             Self::Unusable => "its answer to initialize cannot be used".to_owned(),
         }
     }
@@ -152,8 +147,5 @@ fn refused(error: &Raw) -> OpenError {
     if error.is_of_ourselves() {
         return OpenError::Link(LinkError::Ourselves);
     }
-    OpenError::Refused {
-        code: error.code.unwrap_or(RpcError::INTERNAL),
-        message: error.message.unwrap_or_default(),
-    }
+    OpenError::Refused(error)
 }

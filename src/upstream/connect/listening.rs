@@ -71,7 +71,7 @@ pub(in crate::upstream) enum ListenError {
     Unknown,
     /// It answered with an error.
     #[error("the server refused the subscription: {0}")]
-    Refused(String),
+    Refused(ServerError),
     /// It has ended the subscription before it was one.
     #[error("the server ended the subscription before it acknowledged it")]
     Ended,
@@ -415,7 +415,7 @@ impl ListenError {
         let error = ServerError::read(error);
         match error.code {
             Some(RpcError::METHOD_NOT_FOUND) => Self::Unknown,
-            _ => Self::Refused(error.message.unwrap_or_default()),
+            _ => Self::Refused(error),
         }
     }
 

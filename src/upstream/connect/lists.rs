@@ -4,9 +4,8 @@
 use std::{collections::HashSet, fmt, time::Duration};
 
 use super::{
-    ConnectError, faulty_step,
+    ConnectError, error_step, faulty_step,
     own_requests::{self, ServerError},
-    refused_step,
 };
 use crate::{
     catalog::Listing,
@@ -50,7 +49,7 @@ enum ListProblem {
     /// The connection failed.
     Link(LinkError),
     /// The server answered with an error.
-    Refused { code: Option<i64>, message: String },
+    Refused(ServerError),
     /// It lists more than is taken, or without end: this was reached.
     Cut(String),
     /// The list had no end in time.
@@ -66,9 +65,7 @@ impl fmt::Display for ListError {
         let method = self.method;
         match &self.problem {
             ListProblem::Link(error) => write!(f, "{method}: {error}"),
-            ListProblem::Refused { message, .. } => {
-                write!(f, "the server answered {method} with an error: {message}")
-            }
+            ListProblem::Refused(error) => write!(f, "the server refused {method}: {error}"),
             ListProblem::Cut(limit) => {
                 write!(
                     f,
@@ -92,7 +89,7 @@ impl ListError {
         let method = self.method;
         match &self.problem {
             ListProblem::Link(error) => format!("{method}: {}", error.outside()),
-            ListProblem::Refused { .. } => format!("it answered {method} with an error"),
+            ListProblem::Refused(error) => format!("it refused {method} with {}", error.outside()),
             ListProblem::Slow | ListProblem::Cut(_) => self.to_string(),
             ListProblem::Unusable(_) | ListProblem::NoList(_) => {
                 format!("its answer to {method} cannot be used")
@@ -106,7 +103,7 @@ impl ListError {
             ListProblem::Link(error) if !matches!(error, LinkError::Broken(_)) => {
                 super::step(entry, error)
             }
-            ListProblem::Refused { .. } => refused_step(entry),
+            ListProblem::Refused(error) => error_step(entry, error),
             _ => faulty_step(),
         }
     }
@@ -289,10 +286,10 @@ impl ListReader<'_> {
             let page = match self.page(method, cursor.as_deref()).await {
                 Ok(page) => page,
                 // Some servers promise resources and have no templates, or the other way round.
-                Err(ListProblem::Refused {
+                Err(ListProblem::Refused(ServerError {
                     code: Some(RpcError::METHOD_NOT_FOUND),
                     ..
-                }) => return Ok(items),
+                })) => return Ok(items),
                 Err(error) => return Err(error),
             };
             let found = list_in(&page, key).ok_or(ListProblem::NoList(key))?;
@@ -331,14 +328,7 @@ impl ListReader<'_> {
                 Some(kind) if kind != result_type::COMPLETE => Err(ListProblem::Unusable(kind)),
                 _ => Ok(result),
             },
-            Outcome::Error(error) => {
-                let error = ServerError::read(&error);
-                let unreadable = || "an unreadable error".to_owned();
-                Err(ListProblem::Refused {
-                    code: error.code,
-                    message: error.message.unwrap_or_else(unreadable),
-                })
-            }
+            Outcome::Error(error) => Err(ListProblem::Refused(ServerError::read(&error))),
         }
     }
 }
@@ -397,7 +387,7 @@ mod tests {
     #[test]
     fn only_a_list_against_the_protocol_is_for_the_authors() {
         let entry = connect::tests::remote();
-        let message = "db down".to_owned();
+        let message = Some("db down".to_owned());
         for (problem, expected) in [
             (ListProblem::NoList("tools"), "authors"),
             (
@@ -405,10 +395,10 @@ mod tests {
                 "authors",
             ),
             (
-                ListProblem::Refused {
+                ListProblem::Refused(ServerError {
                     code: None,
                     message,
-                },
+                }),
                 "operator",
             ),
             (

@@ -19,6 +19,7 @@ use self::{
     handshake::{OpenError, Opened},
     listening::ChangeSubscription,
     lists::{ListError, ReadLists},
+    own_requests::ServerError,
 };
 use crate::{
     activity::Activity,
@@ -220,6 +221,14 @@ fn refused_step(entry: &ServerEntry) -> NextStep {
     }
 }
 
+/// The same about one that answers with an error, which may give no cause to correct.
+fn error_step(entry: &ServerEntry, error: &ServerError) -> NextStep {
+    match entry.transport {
+        Transport::Stdio(_) if error.message.is_none() => faulty_step(),
+        _ => refused_step(entry),
+    }
+}
+
 /// What the operator can do about a connection that failed with this error.
 fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
     let is_remote = matches!(entry.transport, Transport::Remote(_));
@@ -283,7 +292,7 @@ impl ConnectError {
     pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
         let step = match error {
             OpenError::Link(error) => step(entry, error),
-            OpenError::Refused { .. } => refused_step(entry),
+            OpenError::Refused(error) => error_step(entry, error),
             OpenError::Unusable => faulty_step(),
             OpenError::Exited(_) => NextStep::ReadLog,
         };
@@ -300,7 +309,7 @@ impl ConnectError {
         let step = match error {
             ProbeError::Foreign(theirs) => update_step(theirs),
             ProbeError::Contradictory(_) => faulty_step(),
-            ProbeError::Refused { .. } => refused_step(entry),
+            ProbeError::Refused(error) => error_step(entry, error),
             ProbeError::Link(error) => {
                 return Self::of_handshake(entry, &OpenError::Link(error.clone()));
             }
@@ -315,6 +324,8 @@ impl ConnectError {
 #[cfg(test)]
 mod tests {
     use std::{path::Path, sync::Arc};
+
+    use serde_json::json;
 
     use super::*;
     use crate::config::{self, Surroundings};
@@ -337,14 +348,15 @@ mod tests {
 
     #[test]
     fn only_where_nothing_answers_the_step_is_to_start_the_server() {
-        let (empty, code) = (String::new, 0);
-        let message = empty();
+        let empty = String::new;
+        let refused =
+            |text: &serde_json::Value| OpenError::Refused(ServerError::read(&Raw::author(text)));
         for (error, is_start) in [
             (OpenError::Link(LinkError::NotDelivered(empty())), true),
             (OpenError::Link(LinkError::OddEndpoint(empty())), false),
             (OpenError::Link(LinkError::Broken(empty())), false),
             (OpenError::Link(LinkError::HeaderMismatch(empty())), false),
-            (OpenError::Refused { code, message }, false),
+            (refused(&json!({"code": 0})), false),
             (OpenError::Unusable, false),
         ] {
             let failed = ConnectError::of_handshake(&remote(), &error);
@@ -352,32 +364,9 @@ mod tests {
             assert_eq!(step.contains("start that server"), is_start, "{step}");
         }
         // Its log says no more than its answer, which it does not repeat when it is run by hand.
-        let (code, message) = (0, empty());
-        let refused = OpenError::Refused { code, message };
-        for (program, step) in [
-            (
-                r#"{"command": "x"}"#,
-                "correct the cause, then restart the server",
-            ),
-            (
-                r#"{"command": "x", "quarantined": true}"#,
-                "correct the cause",
-            ),
-        ] {
-            let failed = ConnectError::of_handshake(&entry(program), &refused);
-            assert_eq!(failed.step.at_terminal("s"), step);
-        }
-    }
-
-    #[test]
-    fn whichever_speaks_the_older_revision_is_updated() {
-        for (theirs, expected) in [
-            (&["2027-09-01", "2026-01-01"][..], "update mcpproxy"),
-            (&["2026-01-01"][..], "update the server"),
-            (&["next"][..], "update mcpproxy or the server"),
-        ] {
-            let theirs: Vec<_> = theirs.iter().map(|name| (*name).to_owned()).collect();
-            assert_eq!(update_step(&theirs).at_terminal("s"), expected);
+            ProbeError::Foreign(theirs) => update_step(theirs),
+            ProbeError::Contradictory(_) => faulty_step(),
+            ProbeError::Refused(error) => error_step(entry, error),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Requests that mcpproxy makes for no client: their params, which name mcpproxy where the revision requires that, and the wait for the
 //! answer.
 
+use std::fmt;
+
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, Maker},
     upstream::calls::known_answer::known_answer,
@@ -48,8 +50,9 @@ fn params_of(revision: Revision, members: &[(&str, Raw)], capabilities: Raw) -> 
     splice(&Raw::empty_object(), &edits).expect("an object")
 }
 
-/// What a server's error says, as far as it can be read.
-pub(super) struct ServerError {
+/// What a server's error says, as far as it can be read. As text it is for the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::upstream) struct ServerError {
     pub(super) code: Option<i64>,
     pub(super) message: Option<String>,
 }
@@ -58,13 +61,35 @@ impl ServerError {
     pub(super) fn read(error: &Raw) -> Self {
         Self {
             code: error.get("code").and_then(|code| code.read().ok()),
-            message: error.get("message").and_then(|message| message.string()),
+            message: error
+                .get("message")
+                .and_then(|message| message.string())
+                .filter(|message| !message.trim().is_empty()),
+        }
+    }
+
+    /// What a client may read: nothing in the server's own words.
+    pub(super) fn outside(&self) -> String {
+        match self.code {
+            Some(code) => format!("the error {code}"),
+            None => "an error".to_owned(),
         }
     }
 
     /// Whether the server is this daemon, which refuses its own requests.
     pub(super) fn is_of_ourselves(&self) -> bool {
         self.message.as_deref() == Some(IS_OURSELVES)
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.message, self.code) {
+            (Some(message), Some(code)) => write!(f, "{message} ({code})"),
+            (Some(message), None) => f.write_str(message),
+            (None, Some(code)) => write!(f, "error {code}, without a message"),
+            (None, None) => f.write_str("its error has neither code nor message"),
+        }
     }
 }
 
