@@ -23,11 +23,18 @@ pub enum NotUndone {
     /// It is already undone.
     #[error("change {0} is already undone")]
     Already(u64),
-    /// It replaced or removed a secret.
-    #[error("change {0} replaced or removed a secret, and the history keeps no secrets")]
-    Secret(u64),
+    /// It replaced or removed a secret, or a long value.
+    #[error(
+        "change {id} replaced or removed `{path}`, and the history keeps no secrets and no long values"
+    )]
+    Secret {
+        /// The change.
+        id: u64,
+        /// The path of that value.
+        path: String,
+    },
     /// It created the file.
-    #[error("change {0} created the configuration file, and `undo` does not delete it")]
+    #[error("change {0} created the configuration file, and an undo deletes no files")]
     Begin(u64),
     /// The text before it is not known, or was too long to keep.
     #[error("change {0} cannot be undone: the former value is not known")]

@@ -127,10 +127,15 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Unusable(..) | WriteError::Edit(EditError::Unreadable(_)) => {
             Failure::of_config(error.to_string())
         }
-        WriteError::Edit(EditError::NotUndone(NotUndone::Empty)) => {
+        WriteError::Edit(EditError::NotUndone(NotUndone::Empty | NotUndone::NotKept(_))) => {
             failure(ErrorCode::NotUndone, "Change the value itself.")
                 .at_terminal("`mcpproxy config edit` opens the file")
         }
+        WriteError::Edit(EditError::NotUndone(NotUndone::Begin(_))) => failure(
+            ErrorCode::NotUndone,
+            "To be without the file, delete it by hand.",
+        )
+        .at_terminal("to be without it, delete the file that `mcpproxy config path` prints"),
         WriteError::Edit(EditError::NotUndone(NotUndone::Unreadable { step, .. })) => {
             let failure = failure(ErrorCode::NotUndone, step);
             failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
@@ -149,7 +154,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
                     let server = as_argument(server);
                     NextStep::act(format!("`mcpproxy upstream inspect {server}`"))
                 }
-                NotUndone::Secret(_) => {
+                NotUndone::Secret { .. } => {
                     NextStep::act("enter the value again: `mcpproxy config edit` opens the file")
                         .or_request("Enter the value again: PATCH /api/v1/config.")
                 }

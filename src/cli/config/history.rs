@@ -62,6 +62,7 @@ fn in_words(change: &ChangedValue) -> String {
 fn row(entry: HistoryEntry) -> [String; 5] {
     let paths: Vec<String> = entry.changes.iter().map(in_words).collect();
     let changed = match (entry.undoes, &paths[..]) {
+        (_, []) if entry.created_file => "file created".to_owned(),
         (_, []) => "comments, whitespace, or unknown".to_owned(),
         (None, paths) => paths.join(", "),
         (Some(id), paths) => format!("{} (undoes {id})", paths.join(", ")),

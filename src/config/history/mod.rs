@@ -79,6 +79,9 @@ pub struct HistoryEntry {
     pub author: ChangeAuthor,
     /// The changed values; empty if only comments changed, or if the earlier text is unknown.
     pub changes: Vec<ChangedValue>,
+    /// Whether it created the configuration file, without values.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub created_file: bool,
     /// What the change needed to take effect.
     pub needs: Needs,
     /// The number of the change that it undid.
@@ -363,6 +366,8 @@ impl History {
         let mut noted = by.note.0.lock();
         let (approvals, values) = noted.approvals.clone().unzip();
         changes.extend(values.into_iter().flatten());
+        let before = text.as_ref().and_then(|text| text.before.as_ref());
+        let created_file = changes.is_empty() && before == Some(&TextMark::of(""));
         let added = store::append(file, |id| StoredChange {
             entry: HistoryEntry {
                 id,
@@ -370,6 +375,7 @@ impl History {
                 author: by.author.clone(),
                 needs: Needs::of(&changes),
                 changes,
+                created_file,
                 undoes: noted.undoes,
                 undone_by: None,
             },
@@ -417,7 +423,26 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use super::{Needs, changed_values, document};
+    use super::*;
+
+    #[test]
+    fn a_first_text_without_values_is_the_creation_of_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let history = History::new(Some(folder.path()), Some(""));
+        let texts = ["", "{}"].map(|text| document::read(text).expect("a good document"));
+        let by = ChangeOf::another_program();
+        let noted = history.note_writing((&texts[0], &texts[1]), Vec::new(), &by, || {
+            Ok(Replaced::Done)
+        });
+        noted.expect("a history");
+        assert!(history.entries().expect("a history")[0].created_file);
+        let change = history.change_to_undo(None).expect("a change");
+        let undone = history.undo("{}", &change);
+        assert!(matches!(
+            undone,
+            Err(EditError::NotUndone(NotUndone::Begin(1)))
+        ));
+    }
 
     #[test]
     fn what_changes_need_is_said_before_they_are_made() {

@@ -59,7 +59,8 @@ pub(super) fn undo(
     let mut edited = text.to_owned();
     for value in change.of_file() {
         if value.partly && value.before.is_some() {
-            return Err(NotUndone::Secret(id).into());
+            let path = value.path.join(".");
+            return Err(NotUndone::Secret { id, path }.into());
         }
         if value.before.is_none() && value.after.is_none() {
             return Err(NotUndone::NotKept(id).into());
