@@ -49,7 +49,10 @@ impl StoreError {
     /// What to do about this file.
     pub(super) fn step(&self, file: &Path) -> String {
         match self {
-            Self::InUse => "end that process, then try again".to_owned(),
+            Self::InUse => {
+                let file = file.display();
+                format!("end that process (`fuser {file}` shows it), then try again")
+            }
             Self::Newer(_) => format!("update mcpproxy, or move {} away", file.display()),
             Self::Damaged(_) | Self::Removed => AFTER_DAMAGE.to_owned(),
             Self::Io(error) if error.kind() == io::ErrorKind::Other => CHECK_DISK.to_owned(),

@@ -24,9 +24,9 @@ pub enum UnreadableActivity {
     #[error(transparent)]
     Query(#[from] BadQuery),
     /// The file cannot be read.
-    #[error("the activity log cannot be read: {why}")]
+    #[error("the activity log {why}")]
     File {
-        /// The reason.
+        /// Its state, and the reason.
         why: String,
         /// What to do about it.
         step: String,
@@ -47,7 +47,7 @@ impl ActivityReader {
         }
         let opened = ActivityStore::open_existing(&file);
         let store = opened.map_err(|error| UnreadableActivity::File {
-            why: format!("{}: {error}", file.display()),
+            why: format!("cannot be read: {}: {error}", file.display()),
             step: error.step(&file),
         })?;
         Ok(of(Some(Arc::new(store))))
@@ -85,8 +85,8 @@ impl Activity {
         let store = self.0.store.lock().clone();
         let status = self.status();
         match (&store, status.problem) {
-            (None, Some(why)) => Err(UnreadableActivity::File {
-                why,
+            (None, Some(problem)) => Err(UnreadableActivity::File {
+                why: format!("is closed: {problem}"),
                 step: status.next_step.unwrap_or_default(),
             }),
             _ => Ok(ActivityReader {
@@ -114,7 +114,7 @@ fn newest_run(store: &ActivityStore, mut filter: RecordFilter) -> Result<Option<
 #[expect(clippy::needless_pass_by_value, reason = "it is what is mapped over")]
 pub(super) fn unreadable(error: StoreError) -> UnreadableActivity {
     UnreadableActivity::File {
-        why: error.to_string(),
+        why: format!("cannot be read: {error}"),
         step: error.step_while_open().to_owned(),
     }
 }

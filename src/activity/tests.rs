@@ -379,6 +379,7 @@ async fn a_file_that_another_has_is_said_and_not_damaged() {
     let problem = log.activity.status().problem.expect("it is said");
     assert!(problem.contains("another process has it open"), "{problem}");
     drop(held);
+    assert!(log.activity.reader().await.is_ok(), "at once");
     let folder = log.stop().await;
     assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
 }

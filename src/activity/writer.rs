@@ -316,10 +316,14 @@ impl RecordWriter {
         self.file = FileState::Closed { again };
     }
 
-    /// Closes the file for [`PAUSE`] after an error.
+    /// Closes the file for [`PAUSE`] after an error; one that another process has may be free at the next try.
     fn close(&mut self, error: &StoreError) {
-        self.let_go_until(Instant::now() + PAUSE);
-        let problem = format!("{} cannot be written: {error}", self.path.display());
+        let (pause, done) = match error {
+            StoreError::InUse => (Duration::ZERO, "opened"),
+            _ => (PAUSE, "written"),
+        };
+        self.let_go_until(Instant::now() + pause);
+        let problem = format!("{} cannot be {done}: {error}", self.path.display());
         self.problem(&problem, error.step(&self.path));
     }
 
