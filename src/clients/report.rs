@@ -230,12 +230,17 @@ impl FoundServer {
         let is_unusable = self.outcome == FoundOutcome::Unusable;
         let fault = self.reason.as_ref().filter(|_| is_unusable);
         let why = self.error.as_ref().or(fault).cloned();
-        let it = match self.outcome {
-            FoundOutcome::Ourselves => "it",
-            FoundOutcome::Same if self.differing.is_empty() => "it is the",
-            _ => "it is",
+        why.unwrap_or_else(|| format!("it {}", self.predicate()))
+    }
+
+    /// The summary with a verb.
+    fn predicate(&self) -> String {
+        let verb = match self.outcome {
+            FoundOutcome::Ourselves | FoundOutcome::Unusable => "",
+            FoundOutcome::Same if self.differing.is_empty() => "is the ",
+            _ => "is ",
         };
-        why.unwrap_or_else(|| format!("{it} {}", self.summary()))
+        format!("{verb}{}", self.summary())
     }
 
     /// Which variables it gets, beside those that its trouble names.
@@ -311,10 +316,6 @@ pub(super) fn key_for_off(entry: &Map<String, Value>) -> Option<&'static str> {
     keys.find_map(|(key, off)| (entry.get(key) == Some(&Value::Bool(off))).then_some(key))
 }
 
-/// What shows the servers that can be imported.
-const SHOWN: &str = "to see the servers, give --dry-run instead of --server";
-const SHOWN_OVER_REST: &str = "GET /api/v1/import shows the servers.";
-
 impl ImportReport {
     /// Nothing yet; files are looked for below this folder.
     pub(super) fn of(home: &Path) -> Self {
@@ -357,18 +358,31 @@ impl ImportReport {
         let mut servers = self.servers.iter();
         let Some(server) = servers.find(|server| server.is_written_as(name)) else {
             let written = self.servers.iter().map(|server| &*server.written_name);
-            let close = names::closest(name, written);
-            let error = format!("nothing was imported: no server named {name:?} was found");
-            return Failure::new(ErrorCode::UnknownServer, error, SHOWN_OVER_REST)
-                .at_terminal(SHOWN)
-                .with_closest(close);
+            let meant = names::closest(name, written);
+            let meant = meant.map(|meant| format!("; did you mean {meant:?}?"));
+            let meant = meant.unwrap_or_default();
+            let error = format!("nothing was imported: no server named {name:?} was found{meant}");
+            return Failure::new(
+                ErrorCode::UnknownServer,
+                error,
+                "GET /api/v1/import shows the servers.",
+            )
+            .at_terminal("to see the servers, give --dry-run instead of --server");
         };
-        let code = match server.outcome {
-            FoundOutcome::Same => ErrorCode::ServerExists,
-            _ => ErrorCode::ServerMisconfigured,
+        let (code, correct) = match server.outcome {
+            FoundOutcome::Same => (ErrorCode::ServerExists, ""),
+            FoundOutcome::Ourselves => (ErrorCode::ServerMisconfigured, ""),
+            _ => (ErrorCode::ServerMisconfigured, "correct its entry, or "),
         };
-        let error = format!("{name:?} was not imported: {}", server.why_not());
-        Failure::new(code, error, SHOWN_OVER_REST).at_terminal(SHOWN)
+        let place = match &*server.file {
+            "" | "-" => String::new(),
+            file => format!(" in {file}"),
+        };
+        let why = server.predicate();
+        let error = format!("nothing was imported: {name:?}{place} {why}");
+        let option = names::shell_word(name);
+        Failure::new(code, error, format!("{correct}leave it out of `servers`"))
+            .at_terminal(format!("{correct}leave out --server {option}"))
     }
 
     /// Notes which are to be taken, or would be.
