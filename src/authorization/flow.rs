@@ -397,7 +397,9 @@ fn not_registered(found: &Discovered) -> String {
             format!("the authorization server {issuer} refused to register mcpproxy: {refusal}")
         }
         (None, fault) => {
-            let fault = fault.as_deref().unwrap_or("sent an unusable answer");
+            let fault = fault
+                .as_deref()
+                .unwrap_or("sent no JSON object with a `client_id`");
             format!(
                 "mcpproxy cannot register at the authorization server {issuer}: its registration endpoint {fault}"
             )

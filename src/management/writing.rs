@@ -120,9 +120,9 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         }
         WriteError::Edit(EditError::SeveralEntries { name, .. }) => failure(
             ErrorCode::InvalidArguments,
-            "Remove one of them from the file.",
+            "Remove those that you do not want from the file.",
         )
-        .at_terminal("remove one of them from the file: `mcpproxy config edit`")
+        .at_terminal("remove those that you do not want from the file: `mcpproxy config edit`")
         .of_server(name),
         WriteError::Unusable(..) | WriteError::Edit(EditError::Unreadable(_)) => {
             Failure::of_config(error.to_string())
@@ -179,7 +179,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         }
         WriteError::Accident(_) => failure(
             ErrorCode::ConfigUnusable,
-            "Restore the file from a backup; `{}` in it would remove all servers.",
+            "Restore the file from a backup, or write `{}` into it to start without servers.",
         ),
         WriteError::Contested(_) => failure(ErrorCode::Overloaded, "Try again."),
         WriteError::Disk(fault) => Failure::new(

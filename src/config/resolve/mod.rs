@@ -301,7 +301,10 @@ fn read_server<'d>(
 ) -> Result<(ServerEntry, Vec<Warning>), BrokenEntry> {
     let broken = |reason: &str| BrokenEntry::new(reason.to_owned());
     let written_name = written.name.as_deref();
-    let written_name = written_name.ok_or_else(|| broken("the entry has no `name`"))?;
+    let written_name = written_name.ok_or_else(|| match written.entry {
+        Value::Object(_) => broken("the entry has no `name`"),
+        _ => broken("the entry must be an object"),
+    })?;
     let name = ServerName::parse(written_name).map_err(|error| broken(&error.to_string()))?;
     let first = taken_by_lower_case.entry(written_name.to_lowercase());
     if let std::collections::hash_map::Entry::Occupied(first) = first {

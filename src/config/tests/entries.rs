@@ -370,6 +370,7 @@ fn names_follow_their_rule_and_are_unique_whatever_the_case() {
     let names: Vec<&str> = array.broken.iter().map(|b| b.name.as_str()).collect();
     assert_eq!(names, ["mcpServers[1]", "mcpServers[2]", "A"]);
     assert_eq!(array.broken[0].reason, "the entry has no `name`");
+    assert_eq!(array.broken[1].reason, "the entry must be an object");
 }
 
 #[test]
