@@ -57,13 +57,14 @@ async fn ask_shell() -> Option<OsString> {
     }
     let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty())?;
     let path = login_shell::path_of(&shell, None, login_shell::ANSWERS_WITHIN).await;
-    if path.is_none() {
+    if let Err(reason) = &path {
         tracing::warn!(
             shell = %shell.display(),
+            %reason,
             "the login shell did not print its PATH; mcpproxy uses the daemon's PATH"
         );
     }
-    path
+    path.ok()
 }
 
 #[cfg(not(unix))]

@@ -16,6 +16,7 @@ use tokio::{
 };
 
 use super::{Grace, group::Group, stop_steps};
+use crate::storage::in_words;
 
 /// A shell that has not answered by then (a prompt, a network folder) is given up.
 pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
@@ -38,12 +39,12 @@ const BE_QUIET: [(&str, &str); 2] = [
     ("ZSH_TMUX_AUTOSTART", "false"),
 ];
 
-/// The shell's `PATH` after its start-up files, in the home folder given, or else ours.
+/// The shell's `PATH` after its start-up files, in the home folder given, or else ours; or why there is none.
 pub(super) async fn path_of(
     shell: &OsStr,
     home: Option<&Path>,
     deadline: Duration,
-) -> Option<OsString> {
+) -> Result<OsString, String> {
     // Start-up files print things; the marks enclose the answer. `printenv` is a program, so the shell's own syntax for
     // lists and quotes does not matter.
     let mark = uuid::Uuid::new_v4().simple().to_string();
@@ -58,17 +59,19 @@ pub(super) async fn path_of(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut group = Group::spawn(command, None, watch::Sender::new(None)).ok()?;
-    let stdout = group.leader().stdout.take()?;
+    let mut group = Group::spawn(command, None, watch::Sender::new(None))
+        .map_err(|error| format!("it cannot be started: {}", in_words(&error)))?;
+    let stdout = group.leader().stdout.take().expect("it is piped");
     let answer = timeout(deadline, read_between(stdout, mark.as_bytes())).await;
     // Also after a good answer: start-up files leave things running.
     stop_steps::ask(&mut group, GRACE).await;
     let _ = timeout(REAPING, stop_steps::kill(&mut group)).await;
-    answer
-        .ok()
-        .flatten()
-        .filter(|path| path.contains(&b'/'))
-        .map(OsString::from_vec)
+    let answer = answer.map_err(|_| format!("no answer within {} s", deadline.as_secs()))?;
+    let path = answer.ok_or("it exited before it answered")?;
+    if !path.contains(&b'/') {
+        return Err("its PATH is empty".to_owned());
+    }
+    Ok(OsString::from_vec(path))
 }
 
 /// What stands between two marks, without the space around it. Does not wait for the end of the input, which a background
@@ -100,7 +103,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(20);
 
-    async fn path_with_profile(profile: &str, deadline: Duration) -> Option<String> {
+    async fn path_with_profile(profile: &str, deadline: Duration) -> Result<String, String> {
         let home = tempfile::tempdir().expect("a temporary folder");
         fs::write(home.path().join(".profile"), profile).expect("writable");
         let path = path_of(OsStr::new("/bin/sh"), Some(home.path()), deadline).await;
@@ -124,17 +127,19 @@ mod tests {
         fs::write(home.path().join(".profile"), profile).expect("writable");
         let shell = OsStr::new("/bin/sh");
         let path = path_of(shell, Some(home.path()), Duration::from_millis(500)).await;
-        assert_eq!((path, lock.exists()), (None, false));
+        assert!(path.is_err() && !lock.exists(), "{path:?}");
     }
 
     #[tokio::test]
     async fn a_shell_that_hangs_or_fails_is_given_up() {
         let begun = Instant::now();
         let hanging = path_with_profile("sleep 1000", Duration::from_millis(200));
-        assert_eq!(hanging.await, None);
+        assert_eq!(hanging.await, Err("no answer within 0 s".to_owned()));
         assert!(begun.elapsed() < LONG);
-        assert_eq!(path_with_profile("exit 3", LONG).await, None);
+        let failing = path_with_profile("exit 3", LONG).await;
+        assert_eq!(failing, Err("it exited before it answered".to_owned()));
         let no_shell = path_of(OsStr::new("/no/such/shell"), None, LONG);
-        assert_eq!(no_shell.await, None);
+        let why = no_shell.await.expect_err("there is none");
+        assert!(why.starts_with("it cannot be started"), "{why}");
     }
 }
