@@ -151,8 +151,8 @@ pub(super) fn not_saved(server: &ServerName, error: &io::Error) -> Failure {
         _ => ", then try again",
     });
     let error = format!("failed to write {error}");
-    let failure = Failure::new(ErrorCode::Internal, error, step.as_str()).of_server(server);
-    failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
+    let failure = Failure::new(ErrorCode::Internal, error, &step).of_server(server);
+    failure.at_terminal(step)
 }
 
 /// Takes approvals back in the ledger's file, where no daemon runs. Blocks.

@@ -58,8 +58,7 @@ fn failed(error: &UnreadableActivity) -> Failure {
             query.next_step(),
         ),
         UnreadableActivity::File { step, .. } => {
-            let failure = Failure::new(ErrorCode::Internal, error.to_string(), step.as_str());
-            failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
+            Failure::new(ErrorCode::Internal, error.to_string(), step).at_terminal(step)
         }
     }
 }

@@ -281,8 +281,7 @@ impl<B: Backing> Management<B> {
             let why = in_words(&reason);
             let error = format!("the history of the configuration cannot be read: {why}");
             let step = History::step_after(&reason);
-            let failure = Failure::new(ErrorCode::Internal, error, step.as_str());
-            failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
+            Failure::new(ErrorCode::Internal, error, &step).at_terminal(step)
         });
         let mut entries = entries?;
         entries.reverse();

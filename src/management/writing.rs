@@ -137,8 +137,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         )
         .at_terminal("to be without it, delete the file that `mcpproxy config path` prints"),
         WriteError::Edit(EditError::NotUndone(NotUndone::Unreadable { step, .. })) => {
-            let failure = failure(ErrorCode::NotUndone, step);
-            failure.with_step(NextStep::act(step.as_str()).or_request(step.as_str()))
+            failure(ErrorCode::NotUndone, step).at_terminal(step)
         }
         WriteError::Edit(EditError::NotUndone(why)) => {
             let failure = failure(
