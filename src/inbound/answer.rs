@@ -128,6 +128,7 @@ pub(super) fn unknown_profile(name: &str) -> Response {
     failed(&Failure::new(ErrorCode::UnknownProfile, error, hint))
 }
 
+/// The answer to a request that failed: the status of its code, and the failure as JSON.
 pub fn failed(failure: &Failure) -> Response {
     let status = StatusCode::from_u16(failure.code.http_status());
     let body = shown_failure(failure).bytes().clone();

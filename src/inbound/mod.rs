@@ -177,7 +177,7 @@ impl Inbound {
                 Ok(server) if router.knows_server(&caller, server.as_str()) => {
                     (caller, View::Server(server))
                 }
-                _ => return answer::failed(&router.unknown_server(&caller, &name).for_model()),
+                _ => return failed(&router.unknown_server(&caller, &name).for_model()),
             },
         };
         self.handle(caller, view, kind, request).await

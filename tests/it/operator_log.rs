@@ -81,8 +81,8 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
             ("user-agent", "odd/1"),
         );
         let (headers, body) = ([JSON, BOTH, id, agent], "{no".to_owned());
-        let sent = http::send(daemon.address(), "POST", "/mcp/call", &headers, body);
-        assert_eq!(sent.await.status, 400);
+        let posted = http::send(daemon.address(), "POST", "/mcp/call", &headers, body);
+        assert_eq!(posted.await.status, 400);
     }
     let who = [
         "client=\"test 1\"",

@@ -364,9 +364,43 @@ mod tests {
             assert_eq!(step.contains("start that server"), is_start, "{step}");
         }
         // Its log says no more than its answer, which it does not repeat when it is run by hand.
-            ProbeError::Foreign(theirs) => update_step(theirs),
-            ProbeError::Contradictory(_) => faulty_step(),
-            ProbeError::Refused(error) => error_step(entry, error),
+        for (error, reason, step) in [
+            (
+                json!({"code": 1, "message": "no"}),
+                "no (1)",
+                "correct the cause",
+            ),
+            (json!({"message": "no"}), "no", "correct the cause"),
+            (
+                json!({"code": -32000}),
+                "error -32000, without a message",
+                "report this",
+            ),
+            (
+                json!("oops"),
+                "its error has neither code nor message",
+                "report this",
+            ),
+        ] {
+            let stdio = entry(r#"{"command": "x"}"#);
+            let failed = ConnectError::of_handshake(&stdio, &refused(&error));
+            assert!(failed.step.at_terminal("s").starts_with(step), "{error}");
+            assert_eq!(failed.reason, format!("initialize was refused: {reason}"));
+        }
+        let held = entry(r#"{"command": "x", "quarantined": true}"#);
+        let failed = ConnectError::of_handshake(&held, &refused(&json!({"message": "no"})));
+        assert_eq!(failed.step.at_terminal("s"), "correct the cause");
+    }
+
+    #[test]
+    fn whichever_speaks_the_older_revision_is_updated() {
+        for (theirs, expected) in [
+            (&["2027-09-01", "2026-01-01"][..], "update mcpproxy"),
+            (&["2026-01-01"][..], "update the server"),
+            (&["next"][..], "update mcpproxy or the server"),
+        ] {
+            let theirs: Vec<_> = theirs.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(update_step(&theirs).at_terminal("s"), expected);
         }
     }
 }
