@@ -79,8 +79,9 @@ impl Status {
             (None, _) => return why.to_owned(),
         };
         match self.state.failures() {
-            // No attempt has failed, or it was a connection that was open for a while and is lost.
-            0 | 1 => format!("{why}; {next}"),
+            // A connection that had proved healthy was lost: no attempt has failed yet.
+            0 => format!("{why}; {next}"),
+            1 => format!("{why}; tried once; {next}"),
             GIVE_UP_AFTER if self.has_failed() => {
                 format!("{why}; gave up after {GIVE_UP_AFTER} tries; {next}")
             }
