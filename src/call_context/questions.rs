@@ -37,7 +37,7 @@ pub enum NotAnswered {
     Script,
     /// Its request takes nothing before the answer.
     #[error(
-        "the client's request takes no event stream; it needs the header `Accept: text/event-stream`, and no batch"
+        "the client's request accepts no event stream (it lacks `Accept: text/event-stream`, or is a batch)"
     )]
     NoStream,
     /// No stream to it is open.

@@ -190,7 +190,7 @@ fn refused(lines: &RefusalLines, request: &Request, what: &HeaderName) -> Respon
     let hint = match rejected {
         // Every page can claim it.
         "null" => {
-            "Serve the page over HTTP and in no sandboxed frame, and add its origin, such as http://localhost:3000, to `trusted_origins` in the configuration file.".to_owned()
+            "Serve the page over HTTP and not in a sandboxed frame, and add its origin, such as http://localhost:3000, to `trusted_origins` in the configuration file.".to_owned()
         }
         _ => format!("To trust it, add it to `trusted_{what}s` in the configuration file."),
     };

@@ -195,7 +195,7 @@ fn absent(files: &Files) -> DoctorFinding {
         return DoctorFinding::ok("daemon", "not running");
     }
     let titles: Vec<&str> = rows.iter().map(|row| row.title).collect();
-    let what = format!("not running, so {} cannot use mcpproxy", titles.join(", "));
+    let what = format!("not running, but needed by {}", titles.join(", "));
     DoctorFinding::warn("daemon", what, "`mcpproxy start`")
 }
 

@@ -115,7 +115,7 @@ fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
             let works = answered(format!("{how}{tools}"), row.left_out.as_ref());
             match row.held_in_words() {
                 Some(held) => {
-                    let what = format!("{}; {held} until you approve", works.what);
+                    let what = format!("{}; {held} until approved", works.what);
                     let fix = format!("`mcpproxy upstream inspect {}`", row.name);
                     DoctorFinding::warn(SERVER, what, fix)
                 }
@@ -251,7 +251,7 @@ mod tests {
             (r#"{"name":"a","state":"Ready","last_error":"cut"}"#, "cut"),
             (
                 r#"{"name":"a","state":"Ready","tools":2,"held":2,"held_tools":2}"#,
-                "answers, 2 tools; 2 held until you approve",
+                "answers, 2 tools; 2 held until approved",
             ),
         ] {
             let row = serde_json::from_str(row).expect("a row");

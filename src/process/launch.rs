@@ -219,7 +219,7 @@ impl SpawnError {
                     }
                     None => NextStep::fix_key(
                         "command",
-                        "install it, or write its full path into `command`",
+                        "install it, or correct its name or path in `command`",
                     ),
                 };
             }

@@ -107,7 +107,7 @@ impl ApproveServer {
     fn end_without_names(&self, shown: Inspection, out: Output) -> Done {
         let held = named(shown.things.iter().filter(|thing| thing.held));
         if !held.is_empty() {
-            let why = format!("name what you approve; held of {}: {held}", self.name);
+            let why = format!("no tool was named; {} holds {held}", self.name);
             let seen = self.seen.as_ref();
             let seen = seen.map_or_else(String::new, |seen| format!("--seen {seen}"));
             let failure = CommandFailure::usage(why).undone("nothing was approved");
