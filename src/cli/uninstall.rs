@@ -1,7 +1,10 @@
 //! `mcpproxy uninstall`: undoes `setup`: it does what `connect --undo`, `import --undo`, `service uninstall` and `stop` do. It deletes the
 //! files of mcpproxy only with `--purge`.
 
-use std::{env, fs, io, path::PathBuf};
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde::Serialize;
@@ -132,12 +135,59 @@ impl UninstallCommand {
     }
 }
 
-/// The configuration file and the data folder, if they exist and are mcpproxy's own: not a file that the Go program uses, too, and not a
-/// folder with other files.
+/// What is in data folders, by the names up to their first point.
+const DATA: [&str; 23] = [
+    "activity",
+    "address",
+    "api_key",
+    "approvals",
+    "catalog",
+    "children",
+    "client-files",
+    "config-history",
+    "daemon",
+    "had-server-auth",
+    "lock",
+    "logins",
+    "logs",
+    "mcp_config",
+    "mcpproxy",
+    "page-logins",
+    "reserve",
+    "reviews",
+    "secrets",
+    "session_key",
+    "sessions",
+    "token-uses",
+    "tokens",
+];
+
+/// Deletes a data folder, unless it has something else, too.
+fn delete_folder(folder: &Path, config: &Path) -> io::Result<()> {
+    let folder = real(folder);
+    for found in fs::read_dir(&folder)? {
+        let name = found?.file_name();
+        let text = name.to_string_lossy();
+        let stem = text.trim_start_matches('.').split('.').next();
+        if !stem.is_some_and(|stem| DATA.contains(&stem)) && config.file_name() != Some(&name) {
+            let why = format!("{} in it is not mcpproxy's; move that away", name.display());
+            return Err(io::Error::other(why));
+        }
+    }
+    fs::remove_dir_all(folder)
+}
+
+/// The path without links, or as it is.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The configuration file and the data folder, if they exist and are mcpproxy's own: not a file that the Go program uses, too,
+/// and not a folder that never was a data folder.
 fn own_files(files: &Files) -> Vec<PathBuf> {
     let (config, data) = (files.config_file(), files.data_dir());
     let is_ours = files.places().chosen_by != ChosenBy::GoProgram && config.is_file();
-    let holds_home = env::home_dir().is_some_and(|home| home.starts_with(data));
+    let holds_home = env::home_dir().is_some_and(|home| real(&home).starts_with(real(data)));
     let has_file = ["lock", WRITTEN_FILES].map(|name| data.join(name).is_file());
     let is_data = has_file.contains(&true) || data.join("approvals").is_dir();
     let config = is_ours.then(|| config.to_owned());
@@ -247,7 +297,7 @@ impl Uninstalled {
         });
         self.files.retain(|file| {
             let deleted = if file.is_dir() {
-                fs::remove_dir_all(file)
+                delete_folder(file, files.config_file())
             } else {
                 if let (Some(folder), Some(name)) = (file.parent(), file.file_name()) {
                     let lock = format!(".{}.lock", name.to_string_lossy());
@@ -363,5 +413,30 @@ impl Uninstalled {
             return Ok(());
         }
         output::report_failures(failures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_folder_with_something_else_stays() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (data, config) = (place.path().join("data"), place.path().join("my.json"));
+        let make = |name: &str| {
+            fs::create_dir_all(&data).expect("ours");
+            fs::write(data.join(name), "").expect("writable");
+        };
+        for name in ["lock", "my.json", ".secrets.json.new", "tokens.old"] {
+            make(name);
+        }
+        delete_folder(&data, &config).expect("nothing else is in it");
+        assert!(!data.exists());
+        make("lock");
+        make("photo.jpg");
+        let error = delete_folder(&data, &config).expect_err("a photo is in it");
+        assert!(error.to_string().contains("photo.jpg"), "{error}");
+        assert!(data.join("lock").exists());
     }
 }
