@@ -180,6 +180,9 @@ pub fn connect(
     let is_process = traits.is_process || !asked.client.speaks_http();
     let own_token = traits.token.as_ref().filter(|token| !token.contains('{'));
     let lacks_token = reaching.needs_token && !is_process && own_token.is_none();
+    // The program finds the token of this variable by itself.
+    let named = |token: &String| token.contains("MCPPROXY_TOKEN");
+    let is_carried = own_token.is_some() || traits.token.as_ref().is_some_and(named);
     let wanted = Wanted {
         target: reaching.target(asked.client, traits)?,
         name: asked.name.unwrap_or("mcpproxy").to_owned(),
@@ -202,6 +205,13 @@ pub fn connect(
             ..done(places, asked, change, ConnectOutcome::AlreadyConnected)
         });
     }
+    if !is_carried && sent_tokens(change.after.as_deref()) < sent_tokens(change.before.as_deref()) {
+        let (name, id) = (asked.client.name(), asked.client.id());
+        let what =
+            format!("{name} was not changed: the new entry would lack the token of the old one");
+        let step = format!("`mcpproxy connect {id} --undo`, then `mcpproxy connect {id} --token`");
+        return Err(left_alone(what, "Disconnect it first.").at_terminal(step));
+    }
     let outcomes = [ConnectOutcome::WouldConnect, ConnectOutcome::Connected];
     Ok(Connected {
         lacks_token,
@@ -209,14 +219,24 @@ pub fn connect(
     })
 }
 
+/// How many tokens a client's file seems to send, in whatever form.
+fn sent_tokens(text: Option<&str>) -> usize {
+    let text = text.unwrap_or_default().to_lowercase();
+    let forms = [
+        "bearer ",
+        "--token",
+        "mcpproxy_token",
+        "bearer_token_env_var",
+    ];
+    forms.iter().map(|form| text.matches(form).count()).sum()
+}
+
 /// What our entry in a file keeps, unless something else is wanted. Blocks.
 pub(super) fn kept_traits(file: &ClientFile, reaching: &Reaching) -> EntryTraits {
     let found = file.read().ok().flatten();
     let ours = found.as_ref();
     let ours = ours.and_then(|found| our_entry_in(found, file, &reaching.us));
-    ours.map_or_else(EntryTraits::default, |ours| {
-        traits_of(ours, &reaching.settings)
-    })
+    ours.map_or_else(EntryTraits::default, traits_of)
 }
 
 /// Takes us out of the file of a client, step by step: an entry that comes back may lead to us at an earlier address, and is removed, too,

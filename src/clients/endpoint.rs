@@ -70,10 +70,9 @@ pub fn check_endpoint(
 }
 
 /// What an entry that leads to us keeps; an endpoint only if this configuration has what it names.
-pub(super) fn traits_of(ours: &ClientServer, settings: &Settings) -> EntryTraits {
-    let is_there = |path: &String| missing(settings, |name| name == DEMO, path).is_none();
+pub(super) fn traits_of(ours: &ClientServer) -> EntryTraits {
     EntryTraits {
-        endpoint: endpoint_of(ours).filter(|path| path != "/mcp" && is_there(path)),
+        endpoint: endpoint_of(ours).filter(|path| path != "/mcp"),
         is_process: ours.command().is_some(),
         shows_token: ours.shows_token(),
         token: ours.token().map(str::to_owned),
