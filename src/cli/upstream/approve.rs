@@ -5,7 +5,7 @@ use http::Method;
 use serde::Serialize;
 
 use super::{
-    super::{CommandFailure, Done, OrUndone, Output, connection, escapes::visible, output},
+    super::{CommandFailure, Done, OrUndone, Output, connection, output},
     name_some,
     review::{looks_dangerous, print_server, print_things},
     review_step::{ReviewStep, approve_held},
@@ -161,8 +161,9 @@ impl ApproveServer {
             return Err(CommandFailure::refused("").shown());
         }
         let server = as_argument(name);
-        let step = if let ReviewStep::Mend(why) = ReviewStep::of(shown) {
-            visible(why)
+        let step = if let ReviewStep::Mend(_) = ReviewStep::of(shown) {
+            // The reason has words of the server, which are no step.
+            shown.server.next_step.clone().unwrap_or_default()
         } else if is_unseen {
             let start = is_over_files.then_some("`mcpproxy start`, then ");
             let start = start.unwrap_or_default();

@@ -64,6 +64,7 @@ impl ServerError {
             message: error
                 .get("message")
                 .and_then(|message| message.string())
+                .map(|message| message.replace(['\n', '\r'], " "))
                 .filter(|message| !message.trim().is_empty()),
         }
     }
