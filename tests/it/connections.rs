@@ -265,7 +265,7 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
     };
     let file = file.to_str().expect("UTF-8");
     check(file, "is not executable", "chmod +x").await;
-    check("no-such-program", "not found on PATH", "full path").await;
+    check("no-such-program", "not found on PATH", "name or path").await;
     let missing = format!("{file}.gone");
     check(&missing, "no program at", "correct the path").await;
     let executable = std::fs::Permissions::from_mode(0o755);
