@@ -18,8 +18,8 @@ use std::{
 
 use jsonc_parser::{ast, common::Ranged};
 use serde::de::{
-    self, DeserializeSeed, Deserializer, Error as _, Unexpected, Visitor,
-    value::{SeqDeserializer, StrDeserializer, StringDeserializer},
+    self, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor,
+    value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer, StringDeserializer},
 };
 
 use super::{Node, Path, kind, wrong};
@@ -213,7 +213,9 @@ impl<'de> Deserializer<'de> for Node<'_> {
         if name == KIND {
             let kind = kind(self.value);
             return if variants.contains(&kind) {
-                visitor.visit_enum(Variant(self, kind))
+                let one = std::iter::once((kind, self));
+                let members = MapDeserializer::<_, ConfigFinding>::new(one);
+                visitor.visit_enum(MapAccessDeserializer::new(members))
             } else {
                 let kinds = variants.iter().map(|kind| match *kind {
                     "array" | "object" => format!("an {kind}"),
@@ -248,6 +250,15 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     serde::forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u8 u16 u32 u128 f32 char str bytes byte_buf unit tuple
+    }
+}
+
+/// As the content of a variant of a `$kind`.
+impl<'de> IntoDeserializer<'de, ConfigFinding> for Node<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
@@ -441,42 +452,5 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
         let node = self.value(index, member);
         let read = seed.deserialize(node);
         read.map_err(|fault| node.placed(fault))
-    }
-}
-
-/// The variant of a `$kind`.
-struct Variant<'n>(Node<'n>, &'static str);
-
-impl<'de> de::EnumAccess<'de> for Variant<'_> {
-    type Error = ConfigFinding;
-    type Variant = Self;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Checked<(S::Value, Self)> {
-        let kind = StrDeserializer::<ConfigFinding>::new(self.1);
-        Ok((seed.deserialize(kind)?, self))
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for Variant<'_> {
-    type Error = ConfigFinding;
-
-    fn unit_variant(self) -> Checked {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Checked<S::Value> {
-        seed.deserialize(self.0)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Checked<V::Value> {
-        self.0.elements(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        keys: &'static [&'static str],
-        visitor: V,
-    ) -> Checked<V::Value> {
-        self.0.members(visitor, Some(keys))
     }
 }
