@@ -45,7 +45,7 @@ impl Resolution {
 
 /// A string of the configuration.
 #[derive(Clone, PartialEq, Eq, serde::Deserialize)]
-#[serde(from = "TextParts")]
+#[serde(rename = "$text")]
 pub(super) struct Text {
     /// The text with the values of its references.
     pub(super) value: String,
@@ -55,25 +55,14 @@ pub(super) struct Text {
     pub(super) written: String,
 }
 
-/// The parts of a [`Text`], as [`super::spanned`] gives them to serde.
-#[derive(serde::Deserialize)]
-#[serde(rename = "$text")]
-struct TextParts(String, String, String);
-
 impl Text {
     /// The same without spaces at both ends.
     pub(super) fn trimmed(&self) -> Self {
         let trim = |text: &str| text.trim().to_owned();
-        TextParts(trim(&self.value), trim(&self.shown), trim(&self.written)).into()
-    }
-}
-
-impl From<TextParts> for Text {
-    fn from(TextParts(value, shown, written): TextParts) -> Self {
         Self {
-            value,
-            shown,
-            written,
+            value: trim(&self.value),
+            shown: trim(&self.shown),
+            written: trim(&self.written),
         }
     }
 }

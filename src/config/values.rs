@@ -52,22 +52,8 @@ schema_as!(Text, String);
 
 /// A text that may also be written as a number, or as true or false, and may be empty.
 #[derive(Clone, Deserialize)]
-#[serde(from = "WordParts")]
-pub(super) struct Word(pub(super) Text);
-
-#[derive(Deserialize)]
 #[serde(rename = "$word")]
-struct WordParts(String, String, String);
-
-impl From<WordParts> for Word {
-    fn from(WordParts(value, shown, written): WordParts) -> Self {
-        Self(Text {
-            value,
-            shown,
-            written,
-        })
-    }
-}
+pub(super) struct Word(pub(super) Text);
 
 schema!([] Word, _generator => json_schema!({ "type": ["string", "number", "boolean"] }));
 

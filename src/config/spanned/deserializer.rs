@@ -10,6 +10,7 @@
 //! * a key that a type reads as `$text` may be a token, so errors name its caller or its index instead: `Members::path`.
 
 use std::{
+    array,
     cell::Cell,
     collections::{HashMap, HashSet},
     iter::Enumerate,
@@ -24,14 +25,17 @@ use serde::de::{
 
 use super::{Node, Path, kind, wrong};
 use crate::config::{
-    ConfigFinding, FindingKind, care::Care, finding::Checked, server_auth::named_owner,
-    unknown_keys,
+    ConfigFinding, FindingKind, care::Care, finding::Checked, references::Text,
+    server_auth::named_owner, unknown_keys,
 };
 
 /// The name of an enum with a variant for each accepted kind of JSON.
 const KIND: &str = "$kind";
 
-/// The name of a tuple struct for a string, number or boolean, which may be empty. Any other tuple struct is a `$text`.
+/// The name of a struct for a string: resolved, as it is shown, and as it is written.
+const TEXT: &str = "$text";
+
+/// The name of a newtype around a `$text` that may also be a number or a boolean, and may be empty.
 const WORD: &str = "$word";
 
 /// The name of a unit struct for a key that only other programs read. Any other unit struct is an `$apart`.
@@ -141,10 +145,13 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Checked<V::Value> {
-        visitor.visit_newtype_struct(self)
+        match name {
+            WORD => visitor.visit_newtype_struct(self.word()?),
+            _ => visitor.visit_newtype_struct(self),
+        }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
@@ -157,10 +164,13 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         keys: &'static [&'static str],
         visitor: V,
     ) -> Checked<V::Value> {
+        if name == TEXT {
+            return visitor.visit_seq(self.filled_text()?);
+        }
         if matches!(self.path, Path::Root) {
             self.reading.keys.set(keys);
         }
@@ -176,32 +186,6 @@ impl<'de> Deserializer<'de> for Node<'_> {
             self.ignore(|_, _| None);
         }
         visitor.visit_unit()
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        _: usize,
-        visitor: V,
-    ) -> Checked<V::Value> {
-        if let Some(is_secret) = self.is_secret_key {
-            is_secret.set(true);
-        }
-        let is_word = name == WORD;
-        let written = match self.value {
-            ast::Value::StringLit(text) => text.value.to_string(),
-            ast::Value::NumberLit(number) if is_word => number.value.to_owned(),
-            ast::Value::BooleanLit(boolean) if is_word => boolean.value.to_string(),
-            _ => return wrong("must be a string"),
-        };
-        let text = if is_word {
-            self.text(&written)?
-        } else {
-            self.filled(&written)?
-        };
-        visitor.visit_seq(SeqDeserializer::new(
-            [text.value, text.shown, text.written].into_iter(),
-        ))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -249,8 +233,39 @@ impl<'de> Deserializer<'de> for Node<'_> {
     }
 
     serde::forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u32 u128 f32 char str bytes byte_buf unit tuple
+        i8 i16 i32 i64 i128 u8 u16 u32 u128 f32 char str bytes byte_buf unit tuple tuple_struct
     }
+}
+
+/// The members of a [`Text`] for serde.
+type TextParts = SeqDeserializer<array::IntoIter<String, 3>, ConfigFinding>;
+
+impl Node<'_> {
+    /// A `$text`.
+    fn filled_text(self) -> Checked<TextParts> {
+        if let Some(is_secret) = self.is_secret_key {
+            is_secret.set(true);
+        }
+        match self.value {
+            ast::Value::StringLit(text) => self.filled(&text.value).map(parts),
+            _ => wrong("must be a string"),
+        }
+    }
+
+    /// A `$word`.
+    fn word(self) -> Checked<TextParts> {
+        let text = match self.value {
+            ast::Value::StringLit(text) => self.text(&text.value),
+            ast::Value::NumberLit(number) => self.text(number.value),
+            ast::Value::BooleanLit(boolean) => self.text(&boolean.value.to_string()),
+            _ => return wrong("must be a string"),
+        };
+        text.map(parts)
+    }
+}
+
+fn parts(text: Text) -> TextParts {
+    SeqDeserializer::new([text.value, text.shown, text.written].into_iter())
 }
 
 /// As the content of a variant of a `$kind`.

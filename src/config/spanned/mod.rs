@@ -3,7 +3,7 @@
 //!
 //! Reserved names of types, which begin with `$`, ask it for what serde does not have:
 //!
-//! * a tuple struct `$text` is a string: resolved, as it is shown, and as it is written; a `$word` may also be a number or a boolean;
+//! * a struct `$text` is a string: resolved, as it is shown, and as it is written; a `$word` around it may also be a number or a boolean;
 //! * an enum `$kind` has a variant for each accepted kind of JSON. `untagged` would do the same with a buffer that loses the places;
 //! * a unit struct `$apart` is a key that another reader reads, and `$foreign` one that only other programs read.
 
