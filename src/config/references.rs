@@ -2,7 +2,10 @@
 //!
 //! The caller passes the lookup of values. References in these values are not resolved.
 
-use super::keyring::{self, NoSecret, is_secret_name};
+use super::{
+    finding::FindingKind,
+    keyring::{self, NoSecret, is_secret_name},
+};
 use crate::text::secret::{MASK, Secret};
 
 /// Gives the value of an environment variable, if it is set.
@@ -67,24 +70,11 @@ impl Text {
     }
 }
 
-/// Why a string could not be resolved.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BadReference {
-    #[error("needs the variable {0}")]
-    Missing(String),
-    #[error("needs the secret {name}{why}")]
-    Keyring { name: String, why: NoSecret },
-    #[error(
-        "has the unknown reference \"${{{0}}}\"; write ${{NAME}}, ${{keyring:NAME}}, or \"$${{\" for a literal \"${{\""
-    )]
-    Unknown(String),
-    #[error(
-        "refers to a secret by a name that no secret can have; use at most 128 letters, digits, `.`, `_`, `-` and `/`"
-    )]
-    SecretName,
-    #[error("has a \"${{\" without its \"}}\"; write \"$${{\" for a literal \"${{\"")]
-    Unclosed,
-}
+/// The mistake of a reference without its end.
+const UNCLOSED: &str = "has a \"${\" without its \"}\"; write \"$${\" for a literal \"${\"";
+
+/// The mistake of a reference to a secret whose name is none.
+const BAD_SECRET_NAME: &str = "refers to a secret by a name that no secret can have; use at most 128 letters, digits, `.`, `_`, `-` and `/`";
 
 /// A string without resolving its references.
 pub(super) fn literal(text: &str) -> Text {
@@ -96,13 +86,15 @@ pub(super) fn literal(text: &str) -> Text {
 }
 
 /// Resolves every reference in the text.
-pub(super) fn expand(text: &str, lookup: ValueLookup<'_>) -> Result<Text, BadReference> {
+pub(super) fn expand(text: &str, lookup: ValueLookup<'_>) -> Result<Text, FindingKind> {
     let mut value = String::with_capacity(text.len());
     for (before, reference) in References(text) {
         value.push_str(&before.replace("$${", "${"));
         match reference {
             Some(inside) => value.push_str(&resolve(inside, lookup)?),
-            None if has_open_reference(before) => return Err(BadReference::Unclosed),
+            None if has_open_reference(before) => {
+                return Err(FindingKind::Value(UNCLOSED.to_owned()));
+            }
             None => (),
         }
     }
@@ -222,15 +214,11 @@ pub fn with_secrets_renamed(text: &str, name: &dyn Fn(&str) -> Option<String>) -
     })
 }
 
+/// A reference as listings and errors show it: the name, and `***` for a default.
 fn shown_reference(inside: &str) -> String {
-    format!("${{{}}}", shown_inside(inside))
-}
-
-/// The inside of a reference as listings and errors show it: the name, and `***` for a default.
-fn shown_inside(inside: &str) -> String {
     match inside.split_once(":-") {
-        Some((name, _)) => format!("{}:-{MASK}", shown_name(name)),
-        None => shown_name(inside),
+        Some((name, _)) => format!("${{{}:-{MASK}}}", shown_name(name)),
+        None => format!("${{{}}}", shown_name(inside)),
     }
 }
 
@@ -268,18 +256,18 @@ pub(super) fn by_name(text: &str) -> String {
 }
 
 /// The value of a reference, of which `inside` is between the braces.
-fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference> {
+fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, FindingKind> {
     // `${keyring:-x}` is not the variable `keyring` with the default `x`: what a reference means must not depend on its default.
     if let Some(name) = inside.strip_prefix(keyring::PREFIX) {
         if !is_secret_name(name) {
-            return Err(BadReference::SecretName);
+            return Err(FindingKind::Value(BAD_SECRET_NAME.to_owned()));
         }
         let found = (lookup.secrets)(name);
         return found
             .map(|secret| secret.reveal().to_owned())
             .map_err(|why| {
-                let name = name.to_owned();
-                BadReference::Keyring { name, why }
+                let (name, why) = (name.to_owned(), Box::new(why));
+                FindingKind::LacksSecret { name, why }
             });
     }
     let (name, default) = match inside.split_once(":-") {
@@ -288,14 +276,17 @@ fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference
     };
     let name = name.strip_prefix("env:").unwrap_or(name);
     if !is_variable_name(name) || default.is_some_and(|d| d.contains("${")) {
-        return Err(BadReference::Unknown(shown_inside(inside)));
+        let shown = shown_reference(inside);
+        return Err(FindingKind::Value(format!(
+            "has the unknown reference \"{shown}\"; write ${{NAME}}, ${{keyring:NAME}}, or \"$${{\" for a literal \"${{\""
+        )));
     }
     match ((lookup.variables)(name), default) {
         // As in a shell, `:-` also replaces an empty value.
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
         (Some(value), _) => Ok(value),
         (None, Some(default)) => Ok(default.to_owned()),
-        (None, None) => Err(BadReference::Missing(name.to_owned())),
+        (None, None) => Err(FindingKind::LacksVariable(name.to_owned())),
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     care::Care,
     document::tree,
     finding::{Checked, ConfigFinding, FindingKind},
-    references::{self, BadReference, Text, ValueLookup},
+    references::{self, Text, ValueLookup},
 };
 
 /// Limit: mistakes that are collected in one text.
@@ -218,16 +218,7 @@ impl<'n> Node<'n> {
         let Some(lookup) = lookup.filter(|_| self.is_secret_key.is_none_or(Cell::get)) else {
             return Ok(references::literal(written));
         };
-        references::expand(written, lookup).map_err(|bad| {
-            ConfigFinding::of(match bad {
-                BadReference::Missing(name) => FindingKind::LacksVariable(name),
-                BadReference::Keyring { name, why } => FindingKind::LacksSecret {
-                    name,
-                    why: Box::new(why),
-                },
-                other => FindingKind::Value(other.to_string()),
-            })
-        })
+        references::expand(written, lookup).map_err(ConfigFinding::of)
     }
 
     /// The same of a string that must not be empty, whether it is written so or its references resolve to nothing.
