@@ -33,32 +33,29 @@ const OURS: &[&str] = &["--interactive", "--rm"];
 /// How the labels begin by which mcpproxy finds its containers again.
 const OUR_LABELS: &str = "mcpproxy.";
 
-/// What is wrong with these arguments, if anything. If references are not resolved, the check ends at the first one, whose value is not
+/// Says what is wrong with these arguments, if anything. If references are not resolved, the check ends at the first one, whose value is not
 /// known.
-pub(super) fn fault(words: &[Text], resolution: Resolution) -> Option<String> {
+pub(super) fn check_options(words: &[Text], resolution: Resolution) -> Result<(), String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if !resolution.is_done() && word.value.contains("${") {
-            return None;
+            return Ok(());
         }
-        let option = match read(&word.value) {
-            Ok(option) => option,
-            Err(fault) => return Some(fault.of(word)),
-        };
-        let value = match (option.value, option.takes_value) {
-            (Some(value), _) => Some(value.to_owned()),
-            (None, false) => None,
-            (None, true) => match words.next() {
-                Some(value) => Some(value.value.clone()),
-                None => return Some(Fault::NoValue.of(word)),
-            },
-        };
+        let option = read(word)?;
+        let mut value = option.value;
+        if value.is_none() && option.takes_value {
+            let next = words.next().ok_or_else(|| {
+                let shown = redacted(&word.shown, TextKind::Word);
+                format!("ends with the option {shown:?} without its value: the image would be taken for the value")
+            })?;
+            value = Some(&next.value);
+        }
         let is_label = matches!(option.name.as_str(), "--label" | "-l");
         if is_label && value.is_some_and(|value| value.trim_start().starts_with(OUR_LABELS)) {
-            return Some(Fault::Ours(format!("{} {OUR_LABELS}…", option.name)).of(word));
+            return Err(ours(&format!("{} {OUR_LABELS}…", option.name)));
         }
     }
-    None
+    Ok(())
 }
 
 /// Whether the word behind this one is its value: of `-e`, not of `-it`, `-eA=1` or `--env=A=1`.
@@ -82,33 +79,15 @@ struct Read<'a> {
     takes_value: bool,
 }
 
-enum Fault {
-    /// The option would change what mcpproxy sets.
-    Ours(String),
-    /// The word is not an option.
-    Bare,
-    /// The option's value is missing.
-    NoValue,
+/// The fault of an option that would change what mcpproxy sets.
+fn ours(option: &str) -> String {
+    format!(
+        "must not contain {option:?}: mcpproxy itself names, marks and attaches to the container"
+    )
 }
 
-impl Fault {
-    fn of(self, word: &Text) -> String {
-        let shown = redacted(&word.shown, TextKind::Word);
-        match self {
-            Self::Ours(option) => format!(
-                "must not contain {option:?}: mcpproxy itself names, marks and attaches to the container"
-            ),
-            Self::Bare => format!(
-                "has {shown:?} where an option of `docker run` is expected: it would be taken for the image"
-            ),
-            Self::NoValue => format!(
-                "ends with the option {shown:?} without its value: the image would be taken for the value"
-            ),
-        }
-    }
-}
-
-fn read(word: &str) -> Result<Read<'_>, Fault> {
+fn read(text: &Text) -> Result<Read<'_>, String> {
+    let word = &text.value;
     if let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) {
         let (name, value) = match long.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -117,7 +96,7 @@ fn read(word: &str) -> Result<Read<'_>, Fault> {
         let name = format!("--{name}");
         let is_turned = OURS.contains(&name.as_str()) && value.is_some();
         if REFUSED.contains(&name.as_str()) || is_turned {
-            return Err(Fault::Ours(name));
+            return Err(ours(&name));
         }
         let takes_value = !is_switch(&name);
         return Ok(Read {
@@ -128,14 +107,15 @@ fn read(word: &str) -> Result<Read<'_>, Fault> {
     }
     let letters = word.strip_prefix('-').unwrap_or_default();
     if letters.is_empty() || letters.starts_with('-') {
-        return Err(Fault::Bare);
+        let shown = redacted(&text.shown, TextKind::Word);
+        return Err(format!(
+            "has {shown:?} where an option of `docker run` is expected: it would be taken for the image"
+        ));
     }
     for (at, letter) in letters.char_indices() {
         let rest = letters.get(at + letter.len_utf8()..).unwrap_or_default();
         if SHORT_REFUSED.contains(&letter) || letter == 'i' && rest.starts_with('=') {
-            return Err(Fault::Ours(
-                word.split('=').next().unwrap_or_default().to_owned(),
-            ));
+            return Err(ours(word.split('=').next().unwrap_or_default()));
         }
         let value = rest.strip_prefix('=').unwrap_or(rest);
         let is_switch = SHORT_SWITCHES.contains(&letter);
@@ -158,14 +138,14 @@ fn read(word: &str) -> Result<Read<'_>, Fault> {
 mod tests {
     use super::{
         super::references::{Resolution, literal},
-        fault,
+        check_options,
     };
 
     #[test]
     fn a_container_stays_ours_and_its_image_is_the_one_that_was_named() {
         let check = |words: &[&str], expected: Option<&str>| {
             let words: Vec<_> = words.iter().map(|word| literal(word)).collect();
-            let found = fault(&words, Resolution::Done);
+            let found = check_options(&words, Resolution::Done).err();
             match expected {
                 None => assert_eq!(found, None),
                 Some(expected) => {
@@ -214,7 +194,7 @@ mod tests {
             check(words, Some(expected));
         }
         let unresolved = [literal("${ARG}"), literal("x")];
-        assert_eq!(fault(&unresolved, Resolution::Omitted), None);
-        assert!(fault(&unresolved, Resolution::Done).is_some());
+        assert_eq!(check_options(&unresolved, Resolution::Omitted), Ok(()));
+        assert!(check_options(&unresolved, Resolution::Done).is_err());
     }
 }

@@ -138,7 +138,8 @@ fn isolate(
         let mut images = defaults.images.iter();
         let found = images.find(|(command, _)| command == program);
         let found = found.map(|(_, image)| image.0.clone());
-        found.or_else(|| default_image(program).map(references::literal))
+        let known = || IMAGES.iter().find(|(name, _)| *name == program);
+        found.or_else(|| known().map(|(_, image)| references::literal(image)))
     };
     let image = raw.image.or_else(by_default);
     let Some(image) = image.filter(|image| !image.value.starts_with('-')) else {
@@ -191,20 +192,13 @@ fn isolate(
     Ok(())
 }
 
-fn default_image(program: &str) -> Option<&'static str> {
-    let found = IMAGES.iter().find(|(name, _)| *name == program);
-    found.map(|(_, image)| *image)
-}
-
 fn texts(words: Vec<Word>) -> Vec<Text> {
     words.into_iter().map(|word| word.0).collect()
 }
 
 fn refuse_options(key: &str, extra_args: &[Text], resolution: Resolution) -> Checked {
-    match container_options::fault(extra_args, resolution) {
-        None => Ok(()),
-        Some(problem) => Err(ConfigFinding::new(key, problem)),
-    }
+    let checked = container_options::check_options(extra_args, resolution);
+    checked.map_err(|problem| ConfigFinding::new(key, problem))
 }
 
 /// Refuses variables whose names `docker run -e` cannot pass.
