@@ -133,6 +133,15 @@ pub fn read_private_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
+/// What was done with a file or folder; nothing if it is not there.
+pub fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Identifies a file, whatever its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity(ownership::FileNumbers);

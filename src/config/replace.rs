@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::file::{folder_of, read_text};
-use crate::storage::{make_like, private, take_reserve};
+use crate::storage::{if_there, make_like, private, take_reserve};
 
 /// The result of replacing the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) fn replace(
     reserve: Option<&Path>,
 ) -> io::Result<Replaced> {
     let temporary = neighbour(file, ".new");
-    remove(&temporary)?;
+    if_there(fs::remove_file(&temporary))?;
     let written = write_new(&temporary, file, after).or_else(|error| {
         take_reserve(error, reserve, &temporary)?;
         let over = OpenOptions::new().write(true).open(&temporary)?;
@@ -46,7 +46,7 @@ pub(super) fn replace(
         Err(error) => Err(error),
     };
     // A failure to remove it is not reported: the next write overwrites it.
-    let _ = remove(&temporary);
+    let _ = fs::remove_file(&temporary);
     replaced
 }
 
@@ -66,13 +66,6 @@ pub(super) fn neighbour(file: &Path, ending: &str) -> PathBuf {
     file.with_file_name(format!(".{name}{ending}"))
 }
 
-fn remove(temporary: &Path) -> io::Result<()> {
-    match fs::remove_file(temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
 fn write_new(temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
@@ -88,10 +81,7 @@ fn write_into(mut out: File, like: &Path, text: &str) -> io::Result<()> {
 
 /// Whether a file has this text. One that cannot be read has another.
 fn says(file: &Path, text: Option<&str>) -> bool {
-    match read_text(file) {
-        Ok(found) => text == Some(&*found),
-        Err(error) => text.is_none() && error.kind() == io::ErrorKind::NotFound,
-    }
+    if_there(read_text(file)).is_ok_and(|found| found.as_deref() == text)
 }
 
 /// Exchanges the two files, and checks that the old one had the expected text.

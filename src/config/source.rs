@@ -1,7 +1,6 @@
 //! Reads the configuration file into settings, with the options of the command line that override it.
 
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -17,6 +16,7 @@ use super::{
     read_text,
     resolve::{keyring_place, parse_with_secrets},
 };
+use crate::storage::if_there;
 
 /// Gives the value of an environment variable; [`process_environment`] outside tests.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -131,14 +131,10 @@ pub fn secrets_place(file: &Path, variables: &Variables) -> Result<KeyringPlace,
 
 /// The text of a file; nothing if it does not exist.
 fn read(file: &Path) -> Result<Option<String>, LoadError> {
-    match read_text(file) {
-        Ok(text) => Ok(Some(text)),
-        Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(reason) => Err(LoadError::Unreadable {
-            file: file.to_owned(),
-            reason,
-        }),
-    }
+    if_there(read_text(file)).map_err(|reason| LoadError::Unreadable {
+        file: file.to_owned(),
+        reason,
+    })
 }
 
 fn surroundings<'a>(file: &'a Path, variables: &'a Variables) -> Surroundings<'a> {

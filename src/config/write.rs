@@ -15,7 +15,7 @@ use super::{
     process_environment, read_text,
     replace::{Replaced, neighbour, replace},
 };
-use crate::storage::{DiskFault, copy_owner, create_private_dir, private, too_large};
+use crate::storage::{DiskFault, copy_owner, create_private_dir, if_there, private, too_large};
 
 /// Why the file was not written. It is unchanged then.
 #[derive(Debug, thiserror::Error)]
@@ -80,11 +80,7 @@ pub fn rewrite(
         .folder()
         .filter(|_| by.author.way != ChangeWay::Agent);
     for _ in 0..MOST_TRIES {
-        let before = match read_text(real) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed("read", real)(error)),
-        };
+        let before = if_there(read_text(real)).map_err(failed("read", real))?;
         if blank.is_accident(before.as_deref()) {
             return Err(WriteError::Accident(file.to_owned()));
         }

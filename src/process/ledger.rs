@@ -171,9 +171,7 @@ impl Entry {
 
 /// Removes an entry's file.
 pub(super) fn remove(path: &Path) {
-    if let Err(error) = fs::remove_file(path)
-        && error.kind() != io::ErrorKind::NotFound
-    {
+    if let Err(error) = storage::if_there(fs::remove_file(path)) {
         tracing::warn!(path = %path.display(), error = %storage::in_words(&error), "an entry of the ledger of child processes cannot be removed");
     }
 }

@@ -144,11 +144,8 @@ fn append_rotating(path: &Path, batch: &[u8], rotate_at: u64) -> io::Result<()> 
 pub(super) fn remove_all(path: &Path) {
     let older = (1..=KEPT).map(|number| set_aside(path, number));
     for file in older.chain([path.to_owned()]) {
-        match fs::remove_file(&file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(path = %file.display(), error = %storage::in_words(&error), "the log of a removed server stays");
-            }
-            _ => (),
+        if let Err(error) = storage::if_there(fs::remove_file(&file)) {
+            tracing::warn!(path = %file.display(), error = %storage::in_words(&error), "the log of a removed server stays");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{FileIdentity, of_file, ownership::open_private_file};
+use super::{FileIdentity, if_there, of_file, ownership::open_private_file};
 
 /// The ending of the temporary name.
 const NEW: &str = ".new";
@@ -74,11 +74,8 @@ pub fn remove(path: &Path) -> io::Result<()> {
     [path, &*temporary_of(path)]
         .into_iter()
         .try_for_each(|file| {
-            let removed = fs::remove_file(file);
-            removed.or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => Ok(()),
-                _ => Err(of_file(file)(error)),
-            })
+            let removed = if_there(fs::remove_file(file));
+            removed.map(drop).map_err(of_file(file))
         })
 }
 

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::if_there;
+
 /// Renames a file to `NAME.1`, and keeps this many renamed files.
 pub fn rotate(path: &Path, kept: u32) -> io::Result<()> {
     for number in (1..kept).rev() {
@@ -16,10 +18,7 @@ pub fn rotate(path: &Path, kept: u32) -> io::Result<()> {
 
 /// A missing file, which somebody may have moved or deleted, is no error.
 fn rename_if_there(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::rename(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        renamed => renamed,
-    }
+    if_there(fs::rename(from, to)).map(drop)
 }
 
 /// The path of the renamed file of this number; 1 is the newest.

@@ -85,11 +85,9 @@ pub(super) struct Numbered {
 pub(super) fn text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     let opened = File::open(file);
-    match opened.and_then(|file| file.take(2 * LARGEST).read_to_string(&mut text)) {
-        Ok(_) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(text),
-        Err(error) => Err(storage::of_file(file)(error)),
-    }
+    let read = opened.and_then(|file| file.take(2 * LARGEST).read_to_string(&mut text));
+    storage::if_there(read).map_err(storage::of_file(file))?;
+    Ok(text)
 }
 
 /// The changes in the file; lines that cannot be read are skipped.

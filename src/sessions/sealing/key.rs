@@ -56,9 +56,9 @@ impl KeptKey {
     /// Reads the secret from the file of this name in the folder, or generates one and writes it. A damaged file is set aside.
     pub fn of_folder(data_dir: &Path, name: &str) -> io::Result<Self> {
         let file = data_dir.join(name);
-        match read(&file) {
-            Ok(Some(secret)) => return Ok(Self { secret, file }),
-            Ok(None) => {
+        match storage::if_there(read(&file))? {
+            Some(Some(secret)) => return Ok(Self { secret, file }),
+            Some(None) => {
                 let aside = file.with_extension("damaged");
                 fs::rename(&file, &aside)?;
                 tracing::warn!(
@@ -66,8 +66,7 @@ impl KeptKey {
                     "damaged key set aside, new one made; sessions of the old key are lost"
                 );
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (),
-            Err(error) => return Err(error),
+            None => (),
         }
         let secret = random_secret()?;
         storage::write_atomically(&file, secret.reveal().as_bytes())?;

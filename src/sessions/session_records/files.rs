@@ -37,9 +37,9 @@ impl RecordFiles {
     pub(super) fn open(folder: &Path, now: u32) -> io::Result<(Self, EndedIds, KeptIndex)> {
         storage::create_private_subfolder(folder)?;
         let file = ended_file(folder);
-        let (origin, mut ended) = match read(&file) {
-            Ok(Some(known)) => known,
-            Ok(None) => {
+        let (origin, mut ended) = match storage::if_there(read(&file))? {
+            Some(Some(known)) => known,
+            Some(None) => {
                 let aside = file.with_extension("damaged");
                 fs::rename(&file, &aside)?;
                 tracing::warn!(
@@ -49,10 +49,7 @@ impl RecordFiles {
                 // The floor is above every id that was given out until now.
                 (new_origin(), EndedIds::above(now + LIFETIME))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                (new_origin(), EndedIds::default())
-            }
-            Err(error) => return Err(error),
+            None => (new_origin(), EndedIds::default()),
         };
         ended.prune(now);
         let kept = kept::list(folder, now);
