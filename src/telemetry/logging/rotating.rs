@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::storage;
+use crate::storage::{self, FileIdentity};
 
 /// The size in bytes at which the file is renamed to `NAME.1`.
 const ROTATE_AT: u64 = 5 << 20;
@@ -65,24 +65,10 @@ impl Rotating {
 }
 
 /// Whether the file was moved or removed, as `logrotate` does. If its folder is gone, no new file is wanted.
-#[cfg(unix)]
 fn is_moved(path: &Path, file: &File) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let Ok(own) = file.metadata() else {
-        return false;
-    };
-    match fs::metadata(path) {
-        Ok(there) => (there.dev(), there.ino()) != (own.dev(), own.ino()),
-        Err(_) => path
-            .parent()
-            .is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir()),
-    }
-}
-
-/// On Windows an open file cannot be moved.
-#[cfg(not(unix))]
-fn is_moved(_: &Path, _: &File) -> bool {
-    false
+    let has_folder = |folder: &Path| folder.as_os_str().is_empty() || folder.is_dir();
+    FileIdentity::of(file).is_ok_and(|own| !own.is_at(path))
+        && path.parent().is_some_and(has_folder)
 }
 
 impl Write for Rotating {
