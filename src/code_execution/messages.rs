@@ -11,6 +11,7 @@ pub(super) struct ScriptStart {
     pub(super) code: String,
     /// What the script finds as `input`.
     pub(super) input: Box<RawValue>,
+    /// How long it may take from its start on, and how long it may compute, in milliseconds.
     pub(super) wall_ms: u64,
     pub(super) cpu_ms: u64,
 }

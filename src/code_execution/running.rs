@@ -15,21 +15,6 @@ use crate::wire::lines::{self, Line, Lines};
 /// How long a process may take to exit after it closed its output.
 const REAPING: Duration = Duration::from_secs(1);
 
-/// A place to run and one in the queue, both given back when dropped.
-pub(super) struct ScriptPlace {
-    _runs: OwnedSemaphorePermit,
-    _waits: OwnedSemaphorePermit,
-}
-
-impl ScriptPlace {
-    pub(super) fn new(runs: OwnedSemaphorePermit, waits: OwnedSemaphorePermit) -> Self {
-        Self {
-            _runs: runs,
-            _waits: waits,
-        }
-    }
-}
-
 /// One script in its process. Dropping it kills the process at once.
 pub struct RunningScript {
     process: Child,
@@ -38,7 +23,8 @@ pub struct RunningScript {
     /// When the process is killed.
     deadline: Instant,
     wall: Duration,
-    _place: ScriptPlace,
+    /// A place to run and one in the queue, both given back when dropped.
+    _places: [OwnedSemaphorePermit; 2],
 }
 
 /// The process does not read its input: it ended.
@@ -49,7 +35,7 @@ pub struct BrokenScript;
 impl RunningScript {
     pub(super) async fn begin(
         mut process: Child,
-        place: ScriptPlace,
+        places: [OwnedSemaphorePermit; 2],
         start: &[u8],
         wall: Duration,
     ) -> io::Result<Self> {
@@ -62,7 +48,7 @@ impl RunningScript {
             lines: Lines::new(output, limits::MESSAGE + (1 << 10)),
             deadline: Instant::now() + wall + limits::GRACE,
             wall,
-            _place: place,
+            _places: places,
         };
         let begun = timeout_at(script.deadline, script.send(start)).await;
         begun.map_err(|_| io::ErrorKind::TimedOut)??;

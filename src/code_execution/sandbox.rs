@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    engine::{self, EngineScript, ScriptHost},
+    engine::{self, ScriptHost},
     limits,
     messages::{CallBatch, ScriptEvent, ScriptStart},
     restrictions,
@@ -27,16 +27,9 @@ const LONGEST: u64 = (limits::RESULTS + (1 << 20)) as u64;
 pub fn run() -> io::Result<()> {
     let mut input = BufReader::new(io::stdin());
     let line = read_line(&mut input)?;
-    let start: ScriptStart = serde_json::from_slice(&line)?;
+    let script: ScriptStart = serde_json::from_slice(&line)?;
     let answers = read_answers(input)?;
-    let cpu = Duration::from_millis(start.cpu_ms);
-    restrictions::restrict_this_process(cpu);
-    let script = EngineScript {
-        code: start.code,
-        input: start.input,
-        wall: Duration::from_millis(start.wall_ms),
-        cpu,
-    };
+    restrictions::restrict_this_process(Duration::from_millis(script.cpu_ms));
     let running = thread::Builder::new()
         .name("script".to_owned())
         .stack_size(limits::THREAD_STACK)

@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{RunningScript, limits, messages::ScriptStart, running::ScriptPlace};
+use super::{RunningScript, limits, messages::ScriptStart};
 
 /// The command of this program that makes it the process of a script.
 const COMMAND: &str = "run-script";
@@ -84,9 +84,7 @@ impl Scripts {
         let waits = waits.map_err(|_| NotStarted::TooMany)?;
         let patience = Instant::now() + script.wall;
         let runs = timeout_at(patience, parts.places.clone().acquire_owned()).await;
-        let runs = runs.map_err(|_| NotStarted::TooMany)?;
-        let runs = runs.map_err(|_| NotStarted::TooMany)?;
-        let place = ScriptPlace::new(runs, waits);
+        let runs = runs.ok().and_then(Result::ok).ok_or(NotStarted::TooMany)?;
         let process = self.command().spawn().map_err(NotStarted::Process)?;
         let wall = script.wall;
         let start = ScriptStart {
@@ -97,7 +95,7 @@ impl Scripts {
         };
         let start = serde_json::to_vec(&start);
         let start = start.map_err(|error| NotStarted::Process(error.into()))?;
-        RunningScript::begin(process, place, &start, wall)
+        RunningScript::begin(process, [runs, waits], &start, wall)
             .await
             .map_err(NotStarted::Process)
     }

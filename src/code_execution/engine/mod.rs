@@ -19,7 +19,9 @@ use self::{
     stack_trace::ScriptSource,
     watch::{Interruption, Watch},
 };
-use super::{CallBatch, CodePlace, ScriptCode, ScriptEnd, ScriptFailure, limits};
+use super::{
+    CallBatch, CodePlace, ScriptCode, ScriptEnd, ScriptFailure, limits, messages::ScriptStart,
+};
 
 const PRELUDE: &str = include_str!("prelude.js");
 
@@ -39,23 +41,14 @@ pub(super) trait ScriptHost {
     fn log(&mut self, line: String) -> bool;
 }
 
-/// A script for the engine.
-pub(super) struct EngineScript {
-    pub(super) code: String,
-    pub(super) input: Box<RawValue>,
-    /// How long it may take from now on.
-    pub(super) wall: Duration,
-    /// How long it may compute.
-    pub(super) cpu: Duration,
-}
-
 /// Runs a script, and calls `ended` with its end before any of its memory is freed: after a lack of memory that may fail.
 pub(super) fn run(
-    script: EngineScript,
+    script: ScriptStart,
     host: impl ScriptHost + 'static,
     ended: impl FnOnce(ScriptEnd),
 ) {
-    let watch = Rc::new(Watch::new(script.wall, script.cpu));
+    let [wall, cpu] = [script.wall_ms, script.cpu_ms].map(Duration::from_millis);
+    let watch = Rc::new(Watch::new(wall, cpu));
     let context = Runtime::new().and_then(|runtime| {
         runtime.set_memory_limit(limits::HEAP);
         runtime.set_max_stack_size(limits::STACK);

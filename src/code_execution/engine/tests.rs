@@ -34,11 +34,11 @@ impl ScriptHost for Echo {
 }
 
 fn run_in(host: &Echo, code: &str) -> Result<String, ScriptFailure> {
-    let script = EngineScript {
+    let script = ScriptStart {
         code: code.to_owned(),
         input: RawValue::from_string(r#"{"n":7}"#.to_owned()).expect("JSON"),
-        wall: Duration::from_mins(10),
-        cpu: Duration::from_mins(10),
+        wall_ms: 600_000,
+        cpu_ms: 600_000,
     };
     let mut how = None;
     run(script, host.clone(), |end| how = Some(end));
@@ -364,11 +364,11 @@ fn the_prelude_has_the_limits_of_the_daemon() {
 
 /// How a script ends that has this time.
 fn ended_within(milliseconds: u64, code: &str) -> ScriptFailure {
-    let script = EngineScript {
+    let script = ScriptStart {
         code: code.to_owned(),
         input: RawValue::from_string("{}".to_owned()).expect("JSON"),
-        wall: Duration::from_millis(milliseconds),
-        cpu: Duration::from_mins(10),
+        wall_ms: milliseconds,
+        cpu_ms: 600_000,
     };
     let mut how = None;
     run(script, Echo::default(), |end| how = Some(end));
