@@ -57,22 +57,14 @@ fn has_value(edited: &str, expected: &Value) -> bool {
 }
 
 /// The value with `value` under these keys, to compare the edited text with.
-fn with(root: Value, keys: &[String], value: &Value) -> Option<Value> {
-    let Some((key, inside)) = keys.split_first() else {
-        return Some(value.clone());
-    };
-    let Value::Object(mut members) = root else {
-        return None;
-    };
-    let child = members.get(key).cloned();
-    let child = match child {
-        None => Value::Object(Map::new()),
-        Some(Value::Null) if !inside.is_empty() => return None,
-        Some(child) => child,
-    };
-    let child = with(child, inside, value)?;
-    members.insert(key.clone(), child);
-    Some(Value::Object(members))
+fn with(mut root: Value, keys: &[String], value: &Value) -> Option<Value> {
+    let mut at = &mut root;
+    for key in keys {
+        let member = at.as_object_mut()?.entry(key);
+        at = member.or_insert_with(|| Map::new().into());
+    }
+    *at = value.clone();
+    Some(root)
 }
 
 #[cfg(test)]
