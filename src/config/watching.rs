@@ -38,23 +38,18 @@ impl Watching {
                 let _ = noticed.try_send(());
             }
         };
-        let mut watcher = match notify::recommended_watcher(on_event) {
-            Ok(watcher) => watcher,
-            Err(error) => {
-                tracing::warn!(%error, "configuration file not watched, polled instead");
-                return Self {
-                    watcher: None,
-                    folders,
-                    complete: false,
-                };
-            }
-        };
-        let mut complete = true;
+        let watcher = notify::recommended_watcher(on_event).inspect_err(|error| {
+            tracing::warn!(%error, "configuration file not watched, polled instead");
+        });
+        let mut watcher = watcher.ok();
+        let mut complete = watcher.is_some();
         for (folder, _) in &folders {
-            complete &= watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
+            complete &= watcher
+                .as_mut()
+                .is_some_and(|it| it.watch(folder, RecursiveMode::NonRecursive).is_ok());
         }
         Self {
-            watcher: Some(watcher),
+            watcher,
             folders,
             complete,
         }
@@ -104,11 +99,7 @@ fn names_of(path: &Path) -> impl Iterator<Item = OsString> {
 
 /// Whether an event may mean a new text. Our own reading does not, nor does a change of another file, such as a log.
 fn concerns(event: &Event, names: &HashSet<OsString>) -> bool {
-    let is_reading = match event.kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,
-        EventKind::Access(_) => true,
-        _ => false,
-    };
+    let is_written = event.kind == EventKind::Access(AccessKind::Close(AccessMode::Write));
     let touches_us = event.need_rescan()
         || event.paths.is_empty()
         || event
@@ -116,5 +107,5 @@ fn concerns(event: &Event, names: &HashSet<OsString>) -> bool {
             .iter()
             .filter_map(|path| path.file_name())
             .any(|name| names.contains(name));
-    !is_reading && touches_us
+    (is_written || !event.kind.is_access()) && touches_us
 }
