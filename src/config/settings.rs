@@ -232,7 +232,8 @@ impl Settings {
     pub fn secrets(&self) -> Secrets {
         let tokens = self.server_auth.iter().flat_map(|auth| &auth.tokens);
         let tokens = tokens.map(|token| &token.token);
-        let collector = self.otlp_endpoint.iter().flat_map(OtlpEndpoint::secrets);
+        let collector = self.otlp_endpoint.iter();
+        let collector = collector.flat_map(|endpoint| &endpoint.secrets);
         let keys = self.api_key.iter().chain(&self.session_key);
         let keys = keys.chain(tokens).chain(collector);
         let ours = Secrets::new(keys.map(|key| key.reveal().to_owned()));
