@@ -49,11 +49,6 @@ impl Rotating {
         })
     }
 
-    fn rotate(&mut self) -> io::Result<()> {
-        storage::rotate(&self.path, 1)?;
-        self.reopen()
-    }
-
     fn reopen(&mut self) -> io::Result<()> {
         let next = Self::open_with(&self.path, self.rotate_at)?;
         (self.file, self.size) = (next.file, next.size);
@@ -79,7 +74,7 @@ impl Write for Rotating {
         }
         if self.size > 0 && self.size + lines.len() as u64 > self.rotate_at {
             // If that fails the file grows beyond its size, which is better than losing lines.
-            let _ = self.rotate();
+            let _ = storage::rotate(&self.path, 1).and_then(|()| self.reopen());
         }
         let written = self.file.write(lines)?;
         self.size += written as u64;
