@@ -14,84 +14,62 @@ use super::{
 /// The secrets that a configuration refers to, each with the servers, disabled ones too, and the top-level keys that use it.
 pub fn secret_uses(text: &str) -> Result<BTreeMap<String, Vec<String>>, ConfigError> {
     let document = document::read(text)?;
-    let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut note = |value: &Value, user: &str| {
-        each_name(value, &mut |name| {
-            let noted = uses.entry(name).or_default();
-            if noted.iter().all(|known| known != user) {
-                noted.push(user.to_owned());
-            }
-        });
-    };
-    for server in &document.servers {
+    let servers = document.servers.iter().map(|server| {
         let name = server.name.as_deref();
-        note(&server.entry, name.unwrap_or("a server without a name"));
-    }
-    for (key, value) in &document.settings {
-        note(value, &format!("`{key}`"));
+        let name = name.unwrap_or("a server without a name");
+        (name.to_owned(), &server.entry)
+    });
+    let settings = document.settings.iter();
+    let settings = settings.map(|(key, value)| (format!("`{key}`"), value));
+    let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (user, value) in servers.chain(settings) {
+        for name in texts_in(value).into_iter().flat_map(secret_names) {
+            let noted = uses.entry(name.to_owned()).or_default();
+            if !noted.contains(&user) {
+                noted.push(user.clone());
+            }
+        }
     }
     Ok(uses)
 }
 
 /// The secrets that an entry refers to.
 pub fn secrets_of(entry: &Map<String, Value>) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for value in entry.values() {
-        each_name(value, &mut |name| names.extend([name]));
-    }
-    names
+    let names = entry.values().flat_map(texts_in).flat_map(secret_names);
+    names.map(str::to_owned).collect()
 }
 
 /// The variables whose values an entry gives to its server, without those that a process inherits anyway.
 pub fn variables_of(entry: &Map<String, Value>) -> BTreeSet<String> {
     let is_remote = entry.contains_key("url");
-    let mut names = BTreeSet::new();
-    for value in entry.values() {
-        each_text(value, &mut |text| {
-            let given = variable_names(text).filter(|name| is_remote || !is_safe_variable(name));
-            names.extend(given.map(str::to_owned));
-        });
-    }
-    names
+    let names = entry.values().flat_map(texts_in).flat_map(variable_names);
+    let given = names.filter(|name| is_remote || !is_safe_variable(name));
+    given.map(str::to_owned).collect()
 }
 
 /// The secrets to look up: those of the top level, and of servers that may be used.
 pub(super) fn wanted(document: &Document<'_>) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let is_used = |entry: &Value| {
+    let is_used = |entry: &&Value| {
         let entry = entry.as_object();
         let switches = entry.and_then(EntrySwitches::read);
         switches.is_some_and(EntrySwitches::may_be_used)
     };
     let servers = document.servers.iter().map(|server| &server.entry);
-    for value in document
-        .settings
-        .values()
-        .chain(servers.filter(|entry| is_used(entry)))
-    {
-        each_name(value, &mut |name| names.extend([name]));
-    }
-    names
+    let values = document.settings.values().chain(servers.filter(is_used));
+    let names = values.flat_map(texts_in).flat_map(secret_names);
+    names.map(str::to_owned).collect()
 }
 
-fn each_name(value: &Value, note: &mut dyn FnMut(String)) {
-    each_text(value, &mut |text| {
-        secret_names(text).map(str::to_owned).for_each(&mut *note);
-    });
-}
-
-fn each_text(value: &Value, note: &mut dyn FnMut(&str)) {
+/// The strings in a value, and the names in it: the tokens of `serverAuth` are names.
+fn texts_in(value: &Value) -> Vec<&str> {
     match value {
-        Value::String(text) => note(text),
-        Value::Array(elements) => elements.iter().for_each(|value| each_text(value, note)),
-        // Keys, too: the tokens of `serverAuth` are keys.
+        Value::String(text) => vec![text.as_str()],
+        Value::Array(elements) => elements.iter().flat_map(texts_in).collect(),
         Value::Object(members) => {
-            for (key, value) in members {
-                note(key);
-                each_text(value, note);
-            }
+            let names = members.keys().map(String::as_str);
+            names.chain(members.values().flat_map(texts_in)).collect()
         }
-        _ => (),
+        _ => Vec::new(),
     }
 }
 
