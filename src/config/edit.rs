@@ -173,15 +173,11 @@ fn add_server(
     if let Some(taken) = names.find(|taken| taken.eq_ignore_ascii_case(name.as_str())) {
         return Err(EditError::ServerExists(taken.to_owned()));
     }
-    let entry = Value::Object(entry.clone());
     let root = document.root.as_ref();
-    let index = root.and_then(|root| property(root, SERVERS));
-    let servers = root
-        .zip(index)
-        .and_then(|(root, index)| value_at(root, &[index]));
+    let servers = root.and_then(|root| value_at(root, &[property(root, SERVERS)?]));
     if let Some(servers @ ast::Value::Array(_)) = servers {
         let mut element = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
-        element.extend(entry.as_object().cloned().unwrap_or_default());
+        element.extend(entry.clone());
         let member = NewMember {
             key: None,
             value: &Value::Object(element),
@@ -189,12 +185,8 @@ fn add_server(
         return Ok(splice::append(document.text, &container(servers), &member));
     }
     let keys = [SERVERS.to_owned(), name.as_str().to_owned()];
-    Ok(set(
-        &with_a_value(document.text, root),
-        vec![],
-        &keys,
-        &entry,
-    )?)
+    let text = with_a_value(document.text, root);
+    Ok(set(&text, vec![], &keys, &entry.clone().into())?)
 }
 
 fn remove_server(document: &Document<'_>, name: &str) -> Result<String, EditError> {
@@ -252,25 +244,25 @@ fn remove_key(text: &str, server: &str, key: &str, inside: &[String]) -> Result<
 /// Keys with several spellings, the proper name first.
 const ALIASES: &[&[&str]] = &[&["cwd", "working_dir"], &["type", "protocol", "transport"]];
 
+/// The spellings of a key that has several.
+fn aliases(key: &str) -> &'static [&'static str] {
+    let names = ALIASES.iter().find(|names| names.contains(&key));
+    names.copied().unwrap_or_default()
+}
+
 /// Every spelling of a key, the given one first.
 fn spellings(key: &str) -> Vec<&str> {
-    let names = ALIASES.iter().find(|names| names.contains(&key));
-    let others = names.copied().unwrap_or_default().iter().copied();
-    std::iter::once(key)
-        .chain(others.filter(|other| *other != key))
-        .collect()
+    let others = aliases(key).iter().copied();
+    let others = others.filter(|other| *other != key);
+    std::iter::once(key).chain(others).collect()
 }
 
 /// The name that stands for every spelling of a key. `enabled` also stands for `disabled`, whose value is the opposite.
 pub(super) fn proper_name(key: &str) -> &str {
-    if key == "disabled" {
-        return "enabled";
+    match key {
+        "disabled" => "enabled",
+        key => aliases(key).first().copied().unwrap_or(key),
     }
-    let names = ALIASES.iter().find(|names| names.contains(&key));
-    names
-        .and_then(|names| names.first())
-        .copied()
-        .unwrap_or(key)
 }
 
 /// The key with the opposite value.
