@@ -137,7 +137,8 @@ fn read(file: &Path) -> Result<Option<String>, LoadError> {
     })
 }
 
-fn surroundings<'a>(file: &'a Path, variables: &'a Variables) -> Surroundings<'a> {
+/// What the texts of a file refer to.
+pub(super) fn surroundings<'a>(file: &'a Path, variables: &'a Variables) -> Surroundings<'a> {
     Surroundings {
         lookup: &**variables,
         folder: folder_of(file),

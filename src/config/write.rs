@@ -8,12 +8,12 @@ use std::{
 };
 
 use super::{
-    Blank, ChangeOf, ChangeWay, ConfigError, EditError, EditedFile, History, Surroundings,
-    TextChange, document,
+    Blank, ChangeOf, ChangeWay, ConfigError, EditError, EditedFile, History, TextChange, document,
     file::{LARGEST_FILE, folder_of, link_chain},
     history::changed_values,
     process_environment, read_text,
     replace::{Replaced, neighbour, replace},
+    source::surroundings,
 };
 use crate::storage::{DiskFault, copy_owner, create_private_dir, if_there, private, too_large};
 
@@ -71,10 +71,7 @@ pub fn rewrite(
         return Err(failed("write", real)(error));
     }
     let variables = process_environment();
-    let surroundings = Surroundings {
-        lookup: &*variables,
-        folder,
-    };
+    let surroundings = surroundings(real, &variables);
     // On a full disk a person may have to disable a server; an agent's change can wait.
     let reserve = history
         .folder()
