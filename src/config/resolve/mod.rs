@@ -42,7 +42,7 @@ use super::{
     unknown_callers::unknown_callers,
     warnings::warnings,
 };
-use crate::text::{Secret, Secrets, ServerName};
+use crate::text::{Secrets, ServerName};
 
 /// Reads a configuration. An empty text is an empty configuration.
 pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
@@ -105,7 +105,12 @@ fn read_settings(
     keyring: &KeyringLookup,
     used: &UsedValues,
 ) -> Result<Settings, ConfigError> {
-    let values = look_secrets_up(document, surroundings, keyring)?;
+    let wanted = secret_uses::wanted(document);
+    let values = if wanted.is_empty() {
+        BTreeMap::new()
+    } else {
+        keyring(&keyring_place(document, surroundings)?, &wanted)
+    };
     used.hide(values.values().flatten());
     let secrets = |name: &str| {
         let value = values.get(name).cloned();
@@ -159,19 +164,6 @@ fn repeated_keys(document: &Document<'_>) -> Vec<Warning> {
         .collect();
     warnings.reverse();
     warnings
-}
-
-/// The values of the secrets that the text refers to, or why each cannot be used.
-fn look_secrets_up(
-    document: &Document<'_>,
-    surroundings: &Surroundings<'_>,
-    keyring: &KeyringLookup,
-) -> Result<BTreeMap<String, Result<Secret, NoSecret>>, ConfigError> {
-    let wanted = secret_uses::wanted(document);
-    if wanted.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    Ok(keyring(&keyring_place(document, surroundings)?, &wanted))
 }
 
 /// Everything but the servers.
