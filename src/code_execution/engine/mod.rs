@@ -173,8 +173,10 @@ impl Running<'_> {
         let mut lost = None;
         while self.is_pending(promise)? {
             // The engine looks at the clock only every few thousand steps, which many short jobs may never reach.
-            if self.watch.must_stop() {
-                return Err(self.stopped_between_jobs());
+            if self.watch.must_stop()
+                && let Some(failure) = self.watch.failure_after(&CodePlace::default())
+            {
+                return Err(failure);
             }
             match self.context.runtime().execute_pending_job() {
                 Ok(true) => (),
@@ -217,14 +219,6 @@ impl Running<'_> {
     fn left_in(&self, ctx: &Ctx<'_>) -> Option<ScriptFailure> {
         let caught = Err::<(), _>(Error::Exception).catch(ctx);
         caught.err().map(|caught| self.failure_of(caught))
-    }
-
-    fn stopped_between_jobs(&self) -> ScriptFailure {
-        let failure = self.watch.stopped().map_or_else(
-            || ScriptFailure::new(ScriptCode::EngineFailed, "the script was stopped"),
-            Interruption::failure,
-        );
-        failure.at(self.watch.stopped_at().unwrap_or_default())
     }
 
     /// The result of a promise that has settled. With `is_wrapped` it is the member `value` of the result, if that is an object.

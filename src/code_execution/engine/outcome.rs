@@ -25,13 +25,7 @@ pub(super) fn failure_of(
         }
     };
     // Looked at again: reading the exception may run code of the script, and that may be stopped.
-    let Some(stop) = watch.stopped() else {
-        return thrown;
-    };
-    watch.stopped_at().map_or_else(
-        || stop.failure_after(thrown.place),
-        |place| stop.failure().at(place),
-    )
+    watch.failure_after(&thrown.place).unwrap_or(thrown)
 }
 
 /// The stack of an error, as the engine writes it.

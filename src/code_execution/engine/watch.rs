@@ -95,9 +95,14 @@ impl Watch {
         self.logged.get() <= limits::CONSOLE
     }
 
-    /// Where the script was stopped, if it was in one of the functions that mcpproxy gives it.
-    pub(super) fn stopped_at(&self) -> Option<CodePlace> {
-        self.stopped_at.borrow().clone()
+    /// The failure of the script, if it was stopped: after this place, which is the last that the engine knows, if no better one is known.
+    pub(super) fn failure_after(&self, last: &CodePlace) -> Option<ScriptFailure> {
+        let mut failure = self.stopped.get()?.failure();
+        let known = self.stopped_at.borrow().clone();
+        if let (None, Some((line, _))) = (&known, last.position) {
+            failure.message = format!("{}; it was stopped near line {line}", failure.message);
+        }
+        Some(failure.at(known.unwrap_or_else(|| last.clone())))
     }
 
     /// Stops the script at this place. If it catches the error, it ends when the engine calls [`Watch::must_stop`] next.
@@ -110,16 +115,7 @@ impl Watch {
 }
 
 impl Interruption {
-    /// The failure of a script that was stopped after this place, which is the last that the engine knows.
-    pub(super) fn failure_after(self, place: CodePlace) -> ScriptFailure {
-        let mut failure = self.failure();
-        if let Some((line, _)) = place.position {
-            failure.message = format!("{}; it was stopped near line {line}", failure.message);
-        }
-        failure.at(place)
-    }
-
-    pub(super) fn failure(self) -> ScriptFailure {
+    fn failure(self) -> ScriptFailure {
         let why = match self {
             Self::Wall(wall) => format!("the script took longer than {} ms", wall.as_millis()),
             Self::Cpu(cpu) => format!(
