@@ -152,14 +152,11 @@ impl TryFrom<RawRule> for AclRule {
 
     fn try_from(raw: RawRule) -> Result<Self, String> {
         // An empty list could mean all or nothing.
-        let empty = [
-            ("prompts", raw.prompts.as_ref().is_some_and(Vec::is_empty)),
-            (
-                "resources",
-                raw.resources.as_ref().is_some_and(Vec::is_empty),
-            ),
+        let counts = [
+            ("prompts", raw.prompts.as_ref().map(Vec::len)),
+            ("resources", raw.resources.as_ref().map(Vec::len)),
         ];
-        if let Some((key, _)) = empty.iter().find(|(_, is_empty)| *is_empty) {
+        if let Some((key, _)) = counts.iter().find(|(_, count)| *count == Some(0)) {
             return Err(format!(
                 "has an empty `{key}`: write [\"*\"] for all, or leave it out"
             ));

@@ -110,21 +110,17 @@ macro_rules! checked {
             type Error = String;
 
             fn try_from(text: Text) -> Result<Self, String> {
-                $read(text.value).map(Self)
+                Ok(Self($read(text.value)?))
             }
         }
     };
 }
 
 checked!(Token(String), token);
-checked!(Subject(String), |name: String| {
-    check_subject(&name)?;
-    Ok::<_, String>(name)
-});
-checked!(Role(String), |name: String| {
-    check_name(&name)?;
-    Ok::<_, String>(name)
-});
+checked!(Subject(String), |name: String| check_subject(&name)
+    .map(|()| name));
+checked!(Role(String), |name: String| check_name(&name)
+    .map(|()| name));
 checked!(Header(HeaderName), header);
 checked!(Proxy(IpNet), |text: String| network(&text));
 
@@ -254,19 +250,19 @@ impl TryFrom<RawForwarded> for Forwarded {
     }
 }
 
-fn token(text: String) -> Result<String, String> {
+fn token(text: String) -> Result<String, &'static str> {
     if text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(text);
     }
-    Err("is not a token: clients could not send it; only ASCII letters, digits and punctuation are allowed, no spaces".to_owned())
+    Err(
+        "is not a token: clients could not send it; only ASCII letters, digits and punctuation are allowed, no spaces",
+    )
 }
 
-fn header(name: String) -> Result<HeaderName, String> {
+fn header(name: String) -> Result<HeaderName, &'static str> {
     let name = HeaderName::try_from(name).map_err(|_| "is not the name of a header")?;
     if TAKEN.contains(&name.as_str()) || name.as_str().starts_with("mcp-") {
-        return Err(
-            "is a header with another meaning; use one that only the proxy sets".to_owned(),
-        );
+        return Err("is a header with another meaning; use one that only the proxy sets");
     }
     Ok(name)
 }
