@@ -135,13 +135,10 @@ fn visible_secrets(command: &str, args: &[Text]) -> Option<Warning> {
         let follows = written.hide(&arg.written);
         let key = arg.written.split_once("=${").map(|(key, _)| key);
         let is_named = key.is_some_and(|key| is_secret_name(key.trim_start_matches('-')));
-        let mut of_arg = secret_references(&arg.written, follows || is_named).peekable();
+        references.extend(secret_references(&arg.written, follows || is_named));
         let has_reference = References::of(&arg.written).next().is_some();
         is_literal |=
             !has_reference && (follows || redacted(&arg.written, TextKind::Prose) != arg.written);
-        if of_arg.peek().is_some() {
-            references.extend(of_arg);
-        }
     }
     let what = match (&references[..], is_literal) {
         ([], false) => return None,
