@@ -174,7 +174,8 @@ fn end(left: Vec<OrphanEntry>) -> BTreeMap<ServerName, usize> {
     });
     let deadline = Instant::now() + container::REMOVAL;
     for entry in left {
-        match entry.remove_container(deadline) {
+        let container = entry.container.as_ref();
+        match container.map_or(Ok(false), |one| one.remove(container::LATE, deadline)) {
             Ok(removed) => {
                 if removed && !swept.contains_key(&entry.server) {
                     swept.insert(entry.server.clone(), 1);
@@ -220,14 +221,6 @@ fn wait_until_gone(left: &[OrphanEntry], timeout: Duration, each: impl Fn(&Seen)
 }
 
 impl OrphanEntry {
-    /// Removes the child's container. Gives whether there was one.
-    fn remove_container(&self, deadline: Instant) -> Result<bool, String> {
-        let Some(container) = &self.container else {
-            return Ok(false);
-        };
-        container.remove(container::LATE, deadline)
-    }
-
     /// The running processes that certainly belong to this child.
     fn processes<'a>(&self, running: &'a Running) -> Vec<&'a Seen> {
         // As long as its leader exists, even as a zombie, the group is the one that the daemon made. Afterwards its number can be a
