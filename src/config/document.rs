@@ -378,6 +378,15 @@ fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Repeated) -> Value
     }
 }
 
+/// The members of an object that are not null.
+pub(super) fn present(object: Value) -> Map<String, Value> {
+    let Value::Object(mut members) = object else {
+        return Map::new();
+    };
+    members.retain(|_, value| !value.is_null());
+    members
+}
+
 /// A string as it is, and any other value as JSON.
 pub(super) fn plain_text(value: &Value) -> String {
     match value {

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use super::document::present;
 
 /// The container of a stdio server.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -61,21 +63,15 @@ impl Isolation {
 
     /// The container as JSON, with the keys of `isolation`.
     pub(super) fn as_json(&self) -> Value {
-        let mut keys = Map::from_iter([
-            ("enabled".to_owned(), json!(true)),
-            ("image".to_owned(), json!(self.image)),
-        ]);
-        let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
-        if let Some(mode) = &self.network_mode {
-            put("network_mode", json!(mode));
-        }
-        if !self.extra_args.is_empty() {
-            put("extra_args", json!(self.extra_args));
-        }
-        if let Some(folder) = &self.working_dir {
-            put("working_dir", json!(folder));
-        }
-        Value::Object(keys)
+        let extra_args = Some(&self.extra_args).filter(|args| !args.is_empty());
+        let keys = json!({
+            "enabled": true,
+            "image": self.image,
+            "network_mode": self.network_mode,
+            "extra_args": extra_args,
+            "working_dir": self.working_dir,
+        });
+        present(keys).into()
     }
 }
 

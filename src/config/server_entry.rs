@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Isolation, OAuth, ToolAcl, ToolFilter, duration, isolation::program_name};
+use super::{
+    Globs, Isolation, OAuth, ToolAcl, ToolFilter, document::present, duration,
+    isolation::program_name,
+};
 use crate::text::{MASK, Secret, Secrets, ServerName};
 
 /// A configured server.
@@ -284,72 +287,48 @@ pub enum NewTools {
 impl ServerEntry {
     /// The entry as listings show it, under the configuration's own keys, everything secret as `***`.
     pub fn shown(&self) -> Value {
-        let mut shown = Map::new();
-        let mut put = |key: &str, value: Value| shown.insert(key.to_owned(), value);
-        put("name", json!(self.name));
-        put("type", json!(self.transport.kind()));
-        match &self.transport {
-            Transport::Stdio(stdio) => {
-                put("command", json!(stdio.shown_command));
-                put("args", json!(stdio.shown_args));
-                put("env", redacted(stdio.env.keys()));
-                if let Some(cwd) = &stdio.shown_cwd {
-                    put("cwd", json!(cwd));
-                }
-                if let Some(isolation) = &stdio.shown_isolation {
-                    put("isolation", isolation.as_json());
-                }
-            }
+        let mut shown = present(json!({ "name": self.name, "type": self.transport.kind() }));
+        shown.extend(match &self.transport {
+            Transport::Stdio(stdio) => present(json!({
+                "command": stdio.shown_command,
+                "args": stdio.shown_args,
+                "env": redacted(stdio.env.keys()),
+                "cwd": stdio.shown_cwd,
+                "isolation": stdio.shown_isolation.as_ref().map(Isolation::as_json),
+            })),
             Transport::Remote(remote) => {
-                put("url", json!(remote.shown_url));
-                put(
-                    "headers",
-                    redacted(remote.headers.iter().map(|(name, _)| name)),
-                );
-                for (key, file) in &remote.shown_files {
-                    put(key, json!(file));
-                }
-                if !remote.oauth.is_empty() {
-                    put("oauth", remote.oauth.shown.clone());
-                }
+                let mut shown = present(json!({
+                    "url": remote.shown_url,
+                    "headers": redacted(remote.headers.iter().map(|(name, _)| name)),
+                }));
+                let files = remote.shown_files.iter();
+                shown.extend(files.map(|(key, file)| ((*key).to_owned(), json!(file))));
+                let oauth = Some(&remote.oauth).filter(|oauth| !oauth.is_empty());
+                shown.extend(oauth.map(|oauth| ("oauth".to_owned(), oauth.shown.clone())));
+                shown
             }
-        }
-        put("enabled", json!(self.enabled));
-        put("quarantined", json!(self.quarantined));
-        put("idle_timeout", json!(self.idle_timeout.to_string()));
-        put("start", json!(self.start));
-        if self.session_scope != SessionScope::Auto {
-            put("session_scope", json!(self.session_scope));
-        }
-        if self.protocol_era != ProtocolEra::Auto {
-            put("protocol_era", json!(self.protocol_era));
-        }
-        if let Some(enabled) = &self.tools.enabled {
-            put("enabled_tools", json!(enabled.patterns()));
-        }
-        if !self.tools.disabled.is_empty() {
-            put("disabled_tools", json!(self.tools.disabled.patterns()));
-        }
-        put("tool_changes", json!(self.tool_changes));
-        if let Some(new_tools) = self.new_tools {
-            put("new_tools", json!(new_tools));
-        }
-        put("init_timeout", json!(duration::show(self.init_timeout)));
-        put(
-            "call_tool_timeout",
-            json!(duration::show(self.call_tool_timeout)),
-        );
-        if let Some(most) = self.max_concurrent_requests {
-            put("max_concurrent_requests", json!(most));
-        }
-        if !self.roots.is_empty() {
-            let uris: Vec<&str> = self.roots.iter().map(|root| root.uri.as_str()).collect();
-            put("roots", json!(uris));
-        }
-        if self.changed_by == Author::Agent {
-            put("changed_by", json!(self.changed_by));
-        }
-        Value::Object(shown)
+        });
+        let (scope, era, author) = (self.session_scope, self.protocol_era, self.changed_by);
+        let disabled = self.tools.disabled.patterns();
+        let roots: Vec<&str> = self.roots.iter().map(|root| root.uri.as_str()).collect();
+        shown.extend(present(json!({
+            "enabled": self.enabled,
+            "quarantined": self.quarantined,
+            "idle_timeout": self.idle_timeout.to_string(),
+            "start": self.start,
+            "session_scope": Some(scope).filter(|scope| *scope != SessionScope::Auto),
+            "protocol_era": Some(era).filter(|era| *era != ProtocolEra::Auto),
+            "enabled_tools": self.tools.enabled.as_ref().map(Globs::patterns),
+            "disabled_tools": Some(disabled).filter(|globs| !globs.is_empty()),
+            "tool_changes": self.tool_changes,
+            "new_tools": self.new_tools,
+            "init_timeout": duration::show(self.init_timeout),
+            "call_tool_timeout": duration::show(self.call_tool_timeout),
+            "max_concurrent_requests": self.max_concurrent_requests,
+            "roots": Some(roots).filter(|roots| !roots.is_empty()),
+            "changed_by": Some(author).filter(|author| *author == Author::Agent),
+        })));
+        shown.into()
     }
 }
 

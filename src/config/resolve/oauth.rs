@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::settings::values;
 use crate::{
-    config::{ConfigFinding, OAuth, finding::Checked, raw::RawOAuth, references::Resolution},
+    config::{
+        ConfigFinding, OAuth, document::present, finding::Checked, raw::RawOAuth,
+        references::Resolution,
+    },
     text::{MASK, Secret, TextKind, redact::redacted},
 };
 
@@ -61,28 +64,18 @@ pub(super) fn oauth(raw: RawOAuth, resolution: Resolution) -> Checked<OAuth> {
 }
 
 fn shown(raw: &RawOAuth) -> Value {
-    let mut shown = Map::new();
-    let mut put = |key: &str, value: Value| shown.insert(key.to_owned(), value);
-    if let Some(id) = &raw.client_id {
-        put("client_id", json!(id.shown));
-    }
-    if raw.client_secret.is_some() {
-        put("client_secret", json!(MASK));
-    }
-    if !raw.scopes.is_empty() {
-        let scopes = raw.scopes.iter().map(|scope| json!(scope.0.shown));
-        put("scopes", scopes.collect());
-    }
-    if let Some(uri) = &raw.redirect_uri {
-        let uri = redacted(&uri.shown, TextKind::Word);
-        put("redirect_uri", json!(uri));
-    }
-    if !raw.extra_params.0.is_empty() {
-        let names = raw.extra_params.0.iter();
-        let masked = names.map(|(name, _)| (name.clone(), json!(MASK)));
-        put("extra_params", Value::Object(masked.collect()));
-    }
-    Value::Object(shown)
+    let scopes: Vec<&String> = raw.scopes.iter().map(|scope| &scope.0.shown).collect();
+    let uri = raw.redirect_uri.as_ref();
+    let names = raw.extra_params.0.iter().map(|(name, _)| name);
+    let extra: Map<String, Value> = names.map(|name| (name.clone(), json!(MASK))).collect();
+    let shown = json!({
+        "client_id": raw.client_id.as_ref().map(|id| &id.shown),
+        "client_secret": raw.client_secret.as_ref().map(|_| MASK),
+        "scopes": Some(scopes).filter(|scopes| !scopes.is_empty()),
+        "redirect_uri": uri.map(|uri| redacted(&uri.shown, TextKind::Word)),
+        "extra_params": Some(extra).filter(|extra| !extra.is_empty()),
+    });
+    present(shown).into()
 }
 
 /// Whether a text is one scope (RFC 6749, 3.3).
