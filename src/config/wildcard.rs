@@ -343,11 +343,6 @@ impl UriPattern {
     }
 
     /// Whether it matches a resource of a server, by the URI that the server uses.
-    pub fn matches(&self, server: &str, uri: &str) -> bool {
-        self.matches_exactly(&ComparedName::new(server, uri, Fold::Uri))
-    }
-
-    /// The same for a URI that is compared with several patterns.
     pub fn matches_exactly(&self, resource: &ComparedName<'_>) -> bool {
         let mut readings = self.readings(resource.server);
         readings.any(|pattern| pattern.written.matches(resource.name))
@@ -482,9 +477,12 @@ mod tests {
         }
         // For resources there is no other spelling, so both readings count.
         let of_resources = UriPattern::parse("x___doc://a").expect("a pattern");
-        assert!(of_resources.matches("x_", "doc://a"));
-        assert!(of_resources.matches("x", "_doc://a"));
-        assert!(!of_resources.matches("x", "doc://a"));
+        let is_of = |server: &str, uri: &str| {
+            of_resources.matches_exactly(&ComparedName::new(server, uri, Fold::Uri))
+        };
+        assert!(is_of("x_", "doc://a"));
+        assert!(is_of("x", "_doc://a"));
+        assert!(!is_of("x", "doc://a"));
         assert_eq!(of_resources.coverage("x_"), Coverage::Something);
     }
 
@@ -519,7 +517,7 @@ mod tests {
         let check = |pattern: &str, server: &str, uri: &str, expected: bool| {
             let read = UriPattern::parse(pattern).expect(pattern);
             assert_eq!(
-                read.matches(server, uri),
+                read.matches_exactly(&ComparedName::new(server, uri, Fold::Uri)),
                 expected,
                 "{pattern}: {server} {uri}"
             );
