@@ -135,10 +135,8 @@ impl FromStr for Listen {
             });
         }
         let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
-        if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
-            return Err(bad());
-        }
-        if !port.bytes().all(|b| b.is_ascii_digit()) {
+        let is_here = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+        if !is_here || !port.bytes().all(|b| b.is_ascii_digit()) {
             return Err(bad());
         }
         Ok(Self {
