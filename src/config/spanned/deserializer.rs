@@ -269,7 +269,7 @@ fn parts(text: Text) -> TextParts {
 }
 
 /// As the content of a variant of a `$kind`.
-impl<'de> IntoDeserializer<'de, ConfigFinding> for Node<'_> {
+impl IntoDeserializer<'_, ConfigFinding> for Node<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
