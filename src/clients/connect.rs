@@ -297,6 +297,7 @@ pub(super) fn carry_out(
     }
     let backup = places
         .note(asked.client, &change.path)
+        .and_then(|()| places.note_folders(&change.path))
         .and_then(|()| change.write());
     let backup = backup.map_err(|error| not_written(&error))?;
     if change.after.is_none() {

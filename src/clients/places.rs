@@ -116,16 +116,6 @@ impl ClientPlaces {
         found.filter(|_| client.can_connect())
     }
 
-    /// Removes the folders of a file that is gone, as far as they are empty, up to the home folder or that of the project.
-    pub(super) fn clear_folders(&self, file: &Path) {
-        let named = self.named(file);
-        let within = named.project().unwrap_or(&self.home);
-        let is_inside = |folder: &&Path| *folder != within && folder.starts_with(within);
-        // One that is not empty ends it.
-        let mut inside = file.ancestors().skip(1).take_while(is_inside);
-        let _ = inside.try_for_each(fs::remove_dir);
-    }
-
     /// Whether it is a file of the person that is found with no variable set, wherever one stands.
     pub(super) fn is_usual(&self, path: &Path) -> bool {
         let usual = Self::new(&self.home, &self.home).files();

@@ -1,9 +1,10 @@
-//! The files of clients outside their usual places that we wrote to, such as those of projects. Each is noted in the data folder before it
-//! is written, so that every way back finds it, wherever one stands. Blocks.
+//! The files of clients outside their usual places that we wrote to, such as those of projects, and the folders that were made for files.
+//! Each is noted in the data folder before it is written, so that every way back finds it, wherever one stands. Blocks.
 
 use std::{
+    fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use super::{
@@ -17,32 +18,70 @@ use crate::{
     storage,
 };
 
-/// The name of the record in the data folder: a line for each file, its client before its path.
+/// The name of the record in the data folder: a line for each file, its client before its path, and for each folder that was made.
 pub const WRITTEN_FILES: &str = "client-files";
 
-/// Stands before the path of a file in which nothing is left to undo, in place of a client.
+/// Stands before the path of a file or folder in which nothing is left to undo, in place of a client.
 const UNDONE: &str = "-";
+
+/// Stands before the path of a folder that was made for a file, in place of a client.
+const MADE: &str = "+";
 
 /// Limit: far more than the files of all projects of a person.
 const LARGEST: u64 = 4 << 20;
 
 impl ClientPlaces {
-    /// Those that were noted.
-    pub(super) fn noted(&self) -> Vec<ClientFile> {
+    /// Every path of the record, with the last word before it.
+    fn lines(&self) -> Vec<(String, PathBuf)> {
         let record = self.record.as_deref();
         let text = record.and_then(|record| storage::read_text(record, LARGEST).ok());
         let text = text.unwrap_or_default();
-        let mut noted: Vec<ClientFile> = Vec::new();
-        for (client, path) in text.lines().filter_map(|line| line.split_once(' ')) {
-            noted.retain(|known| known.path != Path::new(path));
-            if client != UNDONE {
-                noted.push(ClientFile {
-                    client: Client::from_word(client),
-                    ..self.named(Path::new(path))
-                });
-            }
+        let mut lines: Vec<(String, PathBuf)> = Vec::new();
+        for (word, path) in text.lines().filter_map(|line| line.split_once(' ')) {
+            lines.retain(|(_, known)| known != Path::new(path));
+            lines.push((word.to_owned(), path.into()));
         }
-        noted
+        lines
+    }
+
+    /// The files that were noted.
+    pub(super) fn noted(&self) -> Vec<ClientFile> {
+        let mut lines = self.lines();
+        lines.retain(|(word, _)| ![UNDONE, MADE].contains(&&**word));
+        let file = |(client, path): (String, PathBuf)| ClientFile {
+            client: Client::from_word(&client),
+            ..self.named(&path)
+        };
+        lines.into_iter().map(file).collect()
+    }
+
+    /// Notes the folders that are about to be made for a file.
+    pub(super) fn note_folders(&self, file: &Path) -> Result<(), ReplaceError> {
+        let Some(record) = &self.record else {
+            return Ok(());
+        };
+        let mut absent = file
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| !folder.exists());
+        absent.try_for_each(|folder| append(record, MADE, folder).map_err(failed("write", record)))
+    }
+
+    /// Removes the folders that were made for a file that is gone, as far as they are empty.
+    pub(super) fn clear_folders(&self, file: &Path) {
+        let lines = self.lines();
+        let is_made = |folder: &&Path| {
+            let mut lines = lines.iter();
+            lines.any(|(word, path)| word == MADE && path == folder)
+        };
+        for folder in file.ancestors().skip(1).take_while(is_made) {
+            // One that is not empty ends it.
+            let (Ok(()), Some(record)) = (fs::remove_dir(folder), &self.record) else {
+                break;
+            };
+            // One that stays in the record would be removed if it is made again and left empty.
+            let _ = append(record, UNDONE, folder);
+        }
     }
 
     /// Why nothing can be undone in those that were noted and whose folder is not there: a project that was renamed, or is not mounted.
