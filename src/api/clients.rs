@@ -61,7 +61,7 @@ pub(super) fn routes() -> Routes {
             take_own_token,
             About::new(
                 "takeClientToken",
-                "Revokes a client's token and removes it from the client's file.",
+                "Restores a client's entry as it was before its token, and revokes that token.",
             )
             .gives::<OwnToken>()
             .fails(FAILURES)
@@ -191,8 +191,8 @@ async fn disconnect_one(
     })
     .await?;
     if let Some(token) = shown {
-        let own = Some(client.id());
-        api.0.management.revoke_shown(&token, own).await?;
+        let management = &api.0.management;
+        management.revoke_shown(&token, client.id()).await?;
     }
     ok(&done)
 }
@@ -234,12 +234,12 @@ async fn give_own_token(
 async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> Answer {
     let client = client_named(&client)?;
     let (connected, shown) = with_files(&api, move |files, api| {
-        let us = our_address(files, Some(&api.0.location));
-        take_token(&home_places(files)?, &us, client)
+        take_token(&home_places(files)?, &reaching(files, api)?, client)
     })
     .await?;
+    let management = &api.0.management;
     let token = match &shown {
-        Some(token) => api.0.management.revoke_shown(token, None).await?,
+        Some(token) => management.revoke_shown(token, client.id()).await?,
         None => None,
     };
     ok(&OwnToken { connected, token })

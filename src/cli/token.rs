@@ -142,6 +142,7 @@ impl AddToken {
             profile: self.profile,
             calls: self.calls,
             expires: self.expires,
+            client: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One client: what is written to its file. Only files that are known as a client's are written, each with a copy of what was there.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Client, ClientFile, ClientPlaces, Reaching,
@@ -83,7 +83,7 @@ pub struct Connected {
 }
 
 /// What was done with a client's file, or would be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectOutcome {
     /// Connected.

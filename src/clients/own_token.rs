@@ -12,12 +12,18 @@ use super::{
     table::TokenPlace,
 };
 use crate::{
-    config::{IssuedToken, OurAddress},
+    config::{IssuedToken, OurAddress, TokenHash},
     failure::Result,
     text::Secret,
 };
 
 const AUTHORIZATION: &str = "Authorization";
+
+/// The keys of headers.
+const HEADERS: [&str; 2] = ["headers", "http_headers"];
+
+/// The key of the name of the variable with a token.
+const VARIABLE_KEY: &str = "bearer_token_env_var";
 
 /// Has the entry of a client show this token. A client that is not connected, and can connect to the address, gets an entry. Blocks.
 pub fn give_token(
@@ -66,12 +72,22 @@ pub fn shown_token(places: &ClientPlaces, us: &OurAddress, client: Client) -> Op
     token_of(our_entry_in(&found, &file, us).filter(|ours| us.is_us(ours))?)
 }
 
-/// Puts the file back as it was without the token: byte for byte if nothing else was changed since. The token that it showed. Blocks.
+/// Puts the file back as it was before the token: byte for byte if nothing else was changed since. The token that it showed. Blocks.
 pub fn take_token(
     places: &ClientPlaces,
-    us: &OurAddress,
+    reaching: &Reaching,
     client: Client,
 ) -> Result<(Connected, Option<Secret>)> {
+    let Reaching { us, settings, .. } = reaching;
+    // One that was issued here and revoked since is of no more use.
+    let is_good = |token: Secret| {
+        let is_issued = token.reveal().starts_with(IssuedToken::PREFIX);
+        !is_issued
+            || settings
+                .issued
+                .find(&TokenHash::of(token.reveal()))
+                .is_some()
+    };
     let mut shown = None;
     let change = |file: &ClientFile| {
         let (text, ours) = our_entry(file, us)?;
@@ -82,26 +98,28 @@ pub fn take_token(
             text: &text,
             server: &ours,
         };
-        let is_without = |before: &str| {
-            let found = file.servers_in(before).ok();
-            let other = found
-                .as_ref()
-                .and_then(|found| our_entry_in(found, file, us));
-            // A token that was issued before is revoked by now; the name of a variable is good.
-            let is_issued = |token: Secret| token.reveal().starts_with(IssuedToken::PREFIX);
-            other.is_some_and(|it| it.name == ours.name && !token_of(it).is_some_and(is_issued))
+        let former = |before: &str| {
+            let found = file.servers_in(before).ok()?;
+            let other = our_entry_in(&found, file, us)?;
+            let is_other = other.name == ours.name && other.token() != ours.token();
+            (is_other && token_of(other).is_none_or(is_good)).then(|| members(other))
         };
+        let copies = Copies::of(file);
         let restored =
-            Copies::of(file).restored(|before| is_without(before) && present.comes_into(before));
+            copies.restored(|before| former(before).is_some() && present.comes_into(before));
+        let earlier = copies.texts().find_map(former);
+        let puts_back_another = earlier.is_some();
         let (after, copies) = if let Some(restored) = restored {
             restored
         } else {
-            let entry = without_token(members(&ours));
+            let mut entry = without_token(members(&ours));
+            give_token_of(&mut entry, &earlier.unwrap_or_default());
             let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
             (after, CopiesAfter::OneMore)
         };
         Ok(FileChange {
             after: Some(after),
+            puts_back_another,
             copies,
             ..FileChange::none(file, &ours.name, Some(text.clone()))
         })
@@ -177,8 +195,8 @@ fn with_token(client: Client, ours: &ClientServer, token: &str) -> Map<String, V
 }
 
 fn without_token(mut entry: Map<String, Value>) -> Map<String, Value> {
-    entry.remove("bearer_token_env_var");
-    for key in ["headers", "http_headers"] {
+    entry.remove(VARIABLE_KEY);
+    for key in HEADERS {
         if let Some(Value::Object(headers)) = entry.get_mut(key) {
             headers.retain(|name, _| !name.eq_ignore_ascii_case(AUTHORIZATION));
             if headers.is_empty() {
@@ -187,6 +205,23 @@ fn without_token(mut entry: Map<String, Value>) -> Map<String, Value> {
         }
     }
     entry
+}
+
+/// Gives an entry the token that another one has, or the variable with it.
+fn give_token_of(entry: &mut Map<String, Value>, other: &Map<String, Value>) {
+    for key in HEADERS {
+        let headers = other.get(key).and_then(Value::as_object);
+        let mut headers = headers.into_iter().flatten();
+        let token = headers.find(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
+        if let Some((name, value)) = token
+            && let Value::Object(ours) = entry.entry(key).or_insert_with(|| json!({}))
+        {
+            ours.insert(name.clone(), value.clone());
+        }
+    }
+    if let Some(variable) = other.get(VARIABLE_KEY) {
+        entry.insert(VARIABLE_KEY.to_owned(), variable.clone());
+    }
 }
 
 /// The token that stands in an entry.

@@ -19,6 +19,9 @@ use crate::{storage, text::moment};
 /// The file in the data folder.
 const FILE: &str = "tokens.json";
 
+/// The version of the file. The first one did not say which tokens `connect` issued.
+const VERSION: u32 = 2;
+
 /// Locked by whoever changes the file.
 const LOCK: &str = "tokens.lock";
 
@@ -82,6 +85,9 @@ pub struct IssuedToken {
     pub profile: Option<String>,
     /// The call types it allows.
     pub calls: AllowedCalls,
+    /// The AI client for whose file `connect` issued it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// When it was issued, in milliseconds since 1970.
     pub created: u64,
     /// When it expires, in milliseconds since 1970; never where nothing is given.
@@ -253,7 +259,7 @@ fn read(data_dir: &Path) -> io::Result<Vec<IssuedToken>> {
         let (line, column) = (error.line(), error.column());
         unlike(format!("it is {what}: line {line}, column {column}"))
     })?;
-    if stored.version != 1 {
+    if !(1..=VERSION).contains(&stored.version) {
         return Err(io::Error::other(format!(
             "it has version {}, which this mcpproxy does not know",
             stored.version
@@ -280,7 +286,8 @@ fn change<T>(
     lock.lock()?;
     let mut tokens = read(data_dir)?;
     let changed = change(&mut tokens)?;
-    let stored = serde_json::to_vec_pretty(&Stored { version: 1, tokens });
+    let version = VERSION;
+    let stored = serde_json::to_vec_pretty(&Stored { version, tokens });
     let stored = stored.map_err(io::Error::from)?;
     storage::write_despite_full_disk(&IssuedTokens::file_in(data_dir), &stored)?;
     Ok(changed)
@@ -298,6 +305,7 @@ mod tests {
             servers: None,
             profile: None,
             calls: AllowedCalls::Read,
+            client: None,
             created: 1,
             expires: None,
             begins: "mcpp_ab".to_owned(),
@@ -350,6 +358,10 @@ mod tests {
         assert_eq!(of("ben-secret"), Some(ben.clone()));
         let text = std::fs::read_to_string(folder.join(FILE)).expect("text");
         assert!(!text.contains("ben-secret"), "{text}");
+        // A file of the first version is read, too.
+        let first = text.replace("\"version\": 2", "\"version\": 1");
+        std::fs::write(folder.join(FILE), first).expect("ours");
+        assert_eq!(of("ben-secret"), Some(ben.clone()));
         let again = IssuedTokens::add(
             folder,
             IssuedToken {
@@ -381,7 +393,7 @@ mod tests {
                 "\"servers\": [\"a\"], \"profile\": \"p\", \"calls\"",
             ),
             good.replace("\"calls\"", "\"call\": \"read\", \"calls\""),
-            good.replace("\"version\": 1", "\"version\": 2"),
+            good.replace("\"version\": 2", "\"version\": 3"),
             good.replace("\"subject\": \"ben\"", "\"subject\": \"operator\""),
             good.replace('}', ""),
             String::new(),
@@ -396,8 +408,8 @@ mod tests {
         for (text, why, step) in [
             ("{\n", "it ends too early", "correct "),
             (
-                r#"{"version": 2, "tokens": []}"#,
-                "it has version 2, which this mcpproxy does not know",
+                r#"{"version": 3, "tokens": []}"#,
+                "it has version 3, which this mcpproxy does not know",
                 "update mcpproxy, or move ",
             ),
         ] {

@@ -33,6 +33,9 @@ pub struct NewToken {
     /// How long it is valid, such as `"30d"` or `"12h"`; by default until you revoke it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
+    /// The AI client into whose file it is written.
+    #[serde(skip)]
+    pub client: Option<String>,
 }
 
 /// A new token; only this answer shows it.

@@ -95,29 +95,22 @@ impl<B: Backing> Management<B> {
         let new = NewToken {
             name: names.find(is_free).unwrap_or_default(),
             calls: AllowedCalls::All,
+            client: Some(client.to_owned()),
             ..NewToken::default()
         };
         self.issue_token(new, None).await
     }
 
-    /// The name of an issued token by its text; with `client`, only of a token that was issued to that client.
-    pub async fn name_of_token(
-        &self,
-        token: &Secret,
-        client: Option<&str>,
-    ) -> Result<Option<String>> {
+    /// The name of a token that [`Self::issue_token_to_client`] issued to this client, by its text.
+    pub async fn name_of_token(&self, token: &Secret, client: &str) -> Result<Option<String>> {
         let known = self.issued_tokens("its token was not revoked").await?;
         let found = known.find(&TokenHash::of(token.reveal()));
-        let name = found.map(|token| token.name.clone());
-        Ok(name.filter(|name| client.is_none_or(|client| is_of_client(name, client))))
+        let found = found.filter(|token| token.client.as_deref() == Some(client));
+        Ok(found.map(|token| token.name.clone()))
     }
 
-    /// Revokes the token with this text, if it was issued (to `client`, where one is given). Gives its name.
-    pub async fn revoke_shown(
-        &self,
-        token: &Secret,
-        client: Option<&str>,
-    ) -> Result<Option<String>> {
+    /// Revokes the token with this text, if it was issued to this client. Gives its name.
+    pub async fn revoke_shown(&self, token: &Secret, client: &str) -> Result<Option<String>> {
         let name = self.name_of_token(token, client).await?;
         if let Some(name) = &name {
             self.revoke_token(name).await?;
@@ -221,15 +214,6 @@ impl TokenAction {
     }
 }
 
-/// Whether this is a name of a token that was issued to this client: the client's, or that with `-` and a number.
-fn is_of_client(name: &str, client: &str) -> bool {
-    let rest = name.strip_prefix(client);
-    rest.is_some_and(|rest| {
-        let number = rest.strip_prefix('-');
-        rest.is_empty() || number.is_some_and(|number| number.parse::<u32>().is_ok())
-    })
-}
-
 /// The token to store, if what is wanted of it is possible. `text` is what clients will send.
 fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToken> {
     let wrong = |why: String, hint: &str| {
@@ -273,6 +257,7 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
         servers,
         profile: new.profile,
         calls: new.calls,
+        client: new.client,
         created,
         expires: expires.transpose()?,
         begins: text.chars().take(SHOWN).collect(),

@@ -189,7 +189,7 @@ impl ConnectCommand {
         say_done(&done, places, out)?;
         let is_sent = |token: &Secret| sent().is_some_and(|now| now.reveal() == token.reveal());
         if let Some(token) = before.filter(|token| !is_sent(token))
-            && let Some(name) = files.name_of_token(&token, Some(client.id())).await?
+            && let Some(name) = files.name_of_token(&token, client.id()).await?
         {
             let mut daemon = connection::open_or_files(files, out).await?;
             token::revoke(&mut daemon, &name).await?;

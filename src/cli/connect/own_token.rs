@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     cli::{Done, Output, output},
-    clients::Client,
+    clients::{Client, ConnectOutcome},
     daemon_client::{self, AnswerDeadline, DaemonClient},
     storage,
 };
@@ -26,6 +26,7 @@ pub(super) enum OwnTokenChange {
 #[derive(Deserialize)]
 struct Changed {
     file: String,
+    outcome: ConnectOutcome,
     #[serde(default)]
     diff: Vec<String>,
     token: Option<String>,
@@ -49,12 +50,21 @@ pub(super) async fn change_own_token(
     if out.is_json() {
         return output::print_json(&body);
     }
-    let Changed { file, diff, token } = daemon_client::read(&path, &body)?;
+    let Changed {
+        file,
+        outcome,
+        diff,
+        token,
+    } = daemon_client::read(&path, &body)?;
     let (name, id) = (client.name(), client.id());
     match (change, token) {
         (OwnTokenChange::Revoke, token) => {
             let revoked = token.map(|token| format!("; revoked its token {token:?}"));
-            out.done(&format!("restored {file}{}", revoked.unwrap_or_default()));
+            let done = match outcome {
+                ConnectOutcome::PutBack => "restored",
+                _ => "removed the token from",
+            };
+            out.done(&format!("{done} {file}{}", revoked.unwrap_or_default()));
         }
         (_, Some(token)) => {
             out.done(&format!(
