@@ -12,6 +12,7 @@ use super::{
     line_diff,
     our_entry::EntryTraits,
     replace::ReplaceError,
+    sent_token::SentToken,
 };
 use crate::failure::{ErrorCode, Failure, Result};
 
@@ -178,11 +179,9 @@ pub fn connect(
         ..kept
     };
     let is_process = traits.is_process || !asked.client.speaks_http();
-    let own_token = traits.token.as_ref().filter(|token| !token.contains('{'));
-    let lacks_token = reaching.needs_token && !is_process && own_token.is_none();
-    // The program finds the token of this variable by itself.
-    let named = |token: &String| token.contains("MCPPROXY_TOKEN");
-    let is_carried = own_token.is_some() || traits.token.as_ref().is_some_and(named);
+    let is_stored = matches!(traits.token, SentToken::Written(_));
+    let lacks_token = reaching.needs_token && !is_process && !is_stored;
+    let loses_token = is_process && traits.token == SentToken::Bound;
     let wanted = Wanted {
         target: reaching.target(asked.client, traits)?,
         name: asked.name.unwrap_or("mcpproxy").to_owned(),
@@ -205,7 +204,7 @@ pub fn connect(
             ..done(places, asked, change, ConnectOutcome::AlreadyConnected)
         });
     }
-    if !is_carried && sent_tokens(change.after.as_deref()) < sent_tokens(change.before.as_deref()) {
+    if loses_token {
         let (name, id) = (asked.client.name(), asked.client.id());
         let what =
             format!("{name} was not changed: the new entry would lack the token of the old one");
@@ -217,18 +216,6 @@ pub fn connect(
         lacks_token,
         ..carry_out(places, asked, change, outcomes)?
     })
-}
-
-/// How many tokens a client's file seems to send, in whatever form.
-fn sent_tokens(text: Option<&str>) -> usize {
-    let text = text.unwrap_or_default().to_lowercase();
-    let forms = [
-        "bearer ",
-        "--token",
-        "mcpproxy_token",
-        "bearer_token_env_var",
-    ];
-    forms.iter().map(|form| text.matches(form).count()).sum()
 }
 
 /// What our entry in a file keeps, unless something else is wanted. Blocks.
@@ -371,7 +358,7 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
             ));
         }
         ClientFileError::ByProcess => {
-            "to limit it, write `--token TOKEN` after `stdio` in its arguments".to_owned()
+            "to limit it, set the variable MCPPROXY_TOKEN to a token in that entry".to_owned()
         }
         ClientFileError::NotThere => {
             let hint = "GET /api/v1/clients shows which clients are connected.";

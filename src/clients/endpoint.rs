@@ -69,13 +69,12 @@ pub fn check_endpoint(
     })
 }
 
-/// What an entry that leads to us keeps; an endpoint only if this configuration has what it names.
+/// What an entry that leads to us keeps.
 pub(super) fn traits_of(ours: &ClientServer) -> EntryTraits {
     EntryTraits {
         endpoint: endpoint_of(ours).filter(|path| path != "/mcp"),
         is_process: ours.command().is_some(),
-        shows_token: ours.shows_token(),
-        token: ours.token().map(str::to_owned),
+        token: ours.sent_token(),
     }
 }
 
@@ -133,8 +132,8 @@ pub fn why_refused(
     if ours.command().is_none() {
         return refused(why, &token_step, &token_request);
     }
-    let step = "replace the token in its arguments: `mcpproxy token add NAME` issues another";
-    let request = "replace the token in its arguments: POST /api/v1/tokens issues another";
+    let step = "replace the token in its entry: `mcpproxy token add NAME` issues another";
+    let request = "replace the token in its entry: POST /api/v1/tokens issues another";
     refused(why, step, request)
 }
 

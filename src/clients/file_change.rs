@@ -178,7 +178,7 @@ pub(super) fn connected(
 /// Whether it shows a token, where one is wanted.
 fn has_token(server: &ClientServer, target: &ConnectTarget) -> bool {
     let wants_token = matches!(target, ConnectTarget::Http { token: Some(_), .. });
-    !wants_token || server.command().is_some() || server.shows_token()
+    !wants_token || server.sends_token() != Some(false)
 }
 
 /// What it takes to have us out of this file of a client: what was there before us, if nothing else was changed since, else the file

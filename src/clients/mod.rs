@@ -41,6 +41,7 @@ mod replace;
 mod report;
 mod rows;
 mod secret_names;
+mod sent_token;
 mod servers;
 mod start_check;
 mod table;
@@ -69,9 +70,10 @@ pub use self::{
     placeholders::{Placeholder, is_placeholder},
     places::ClientPlaces,
     plan::plan,
-    reach::{Reaching, TOKEN_VARIABLE},
+    reach::Reaching,
     report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
     secret_names::SecretNames,
+    sent_token::TOKEN_VARIABLE,
     servers::ClientServer,
     start_check::look as check_starts,
     written_files::WRITTEN_FILES,

@@ -2,7 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{client::Client, line_words::is_among, servers::URLS, table::TokenPlace};
+use super::{
+    client::Client,
+    line_words::is_among,
+    sent_token::{SentToken, TOKEN_VARIABLE},
+    servers::URLS,
+    table::TokenPlace,
+};
 
 /// How a client is to reach us.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +26,8 @@ pub(super) enum ConnectTarget {
         command: String,
         /// Its arguments.
         args: Vec<String>,
+        /// The token for its variable: other users can read the arguments of a process.
+        token: Option<String>,
     },
 }
 
@@ -30,10 +38,8 @@ pub(super) struct EntryTraits {
     pub endpoint: Option<String>,
     /// Whether it starts a process.
     pub is_process: bool,
-    /// Whether it shows a token at an address.
-    pub shows_token: bool,
-    /// The token that is written in it.
-    pub token: Option<String>,
+    /// The token that it sends.
+    pub token: SentToken,
 }
 
 /// Keys that say what an entry leads to, beside its address: an entry that is changed keeps all others.
@@ -59,12 +65,11 @@ pub(super) fn entry(
             _ => !is_among(key, TARGET_KEYS) && !URLS.contains(&key.as_str()),
         };
         let is_chosen = PREFERENCES.contains(&key.as_str());
-        if key == "headers"
-            && let (Some(Value::Object(headers)), Value::Object(theirs)) =
-                (entry.get_mut(key), value)
-        {
-            // Our token comes beside their headers.
-            headers.extend(theirs.clone());
+        if let (Some(Value::Object(made)), Value::Object(theirs)) = (entry.get_mut(key), value) {
+            // Our token comes beside their headers or variables.
+            for (name, value) in theirs {
+                made.entry(name).or_insert_with(|| value.clone());
+            }
         } else if is_chosen || is_kept && !entry.contains_key(key) {
             entry.insert(key.clone(), value.clone());
         }
@@ -78,11 +83,11 @@ fn made(client: Client, target: &ConnectTarget, name: &str) -> Map<String, Value
     };
     let (kind, keys) = match target {
         ConnectTarget::Http { url, .. } => (shape.http_type, vec![(shape.url, json!(url))]),
-        ConnectTarget::Process { command, args } if shape.is_one_list => {
+        ConnectTarget::Process { command, args, .. } if shape.is_one_list => {
             let words: Vec<&String> = [command].into_iter().chain(args).collect();
             (shape.process_type, vec![(shape.command, json!(words))])
         }
-        ConnectTarget::Process { command, args } => {
+        ConnectTarget::Process { command, args, .. } => {
             let keys = vec![(shape.command, json!(command)), ("args", json!(args))];
             (shape.process_type, keys)
         }
@@ -94,20 +99,20 @@ fn made(client: Client, target: &ConnectTarget, name: &str) -> Map<String, Value
     if let Value::Object(more) = (shape.more)(name) {
         entry.extend(more);
     }
-    if let ConnectTarget::Http {
-        token: Some(token), ..
-    } = target
-    {
-        let (key, value) = match shape.token {
-            TokenPlace::Nowhere => return entry,
-            TokenPlace::Key(key) => (key, json!(token)),
-            TokenPlace::Header(reference) => {
-                let bearer = format!("Bearer {}", reference.replace("NAME", token));
-                ("headers", json!({ "Authorization": bearer }))
-            }
-        };
-        entry.insert(key.to_owned(), value);
-    }
+    let (ConnectTarget::Http { token, .. } | ConnectTarget::Process { token, .. }) = target;
+    let Some(token) = token else {
+        return entry;
+    };
+    let (key, value) = match (target, &shape.token) {
+        (ConnectTarget::Process { .. }, _) => (shape.env, json!({ TOKEN_VARIABLE: token })),
+        (_, TokenPlace::Nowhere) => return entry,
+        (_, TokenPlace::Key(key)) => (*key, json!(token)),
+        (_, TokenPlace::Header(reference)) => {
+            let bearer = format!("Bearer {}", reference.replace("NAME", token));
+            ("headers", json!({ "Authorization": bearer }))
+        }
+    };
+    entry.insert(key.to_owned(), value);
     entry
 }
 
@@ -130,6 +135,7 @@ mod tests {
         let process = ConnectTarget::Process {
             command: "/m".to_owned(),
             args: vec!["stdio".to_owned()],
+            token: None,
         };
         let bearer = |reference: &str| json!({ "Authorization": format!("Bearer {reference}") });
         for (word, target, expected) in [
@@ -211,5 +217,19 @@ mod tests {
         let made = entry(client("cursor"), &http, "us", present.as_object());
         let both = json!({ "Authorization": "Bearer ${env:T}", "X": "y" });
         assert_eq!(made["headers"], both);
+        let process = ConnectTarget::Process {
+            command: "/m".to_owned(),
+            args: Vec::new(),
+            token: Some("t".to_owned()),
+        };
+        for (word, key) in [
+            ("cursor", "env"),
+            ("goose", "envs"),
+            ("opencode", "environment"),
+        ] {
+            let present = json!({ key: { "MCPPROXY_TOKEN": "old", "X": "y" } });
+            let made = entry(client(word), &process, "us", present.as_object());
+            assert_eq!(made[key], json!({ "MCPPROXY_TOKEN": "t", "X": "y" }));
+        }
     }
 }

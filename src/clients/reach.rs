@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{
     client::Client,
     our_entry::{ConnectTarget, EntryTraits},
+    sent_token::{SentToken, TOKEN_VARIABLE},
     servers::ClientServer,
 };
 use crate::{
@@ -14,9 +15,6 @@ use crate::{
     process,
     storage::in_words,
 };
-
-/// The variable of a client's environment that has its token.
-pub const TOKEN_VARIABLE: &str = "MCPPROXY_TOKEN";
 
 /// How clients reach us.
 pub struct Reaching {
@@ -77,16 +75,16 @@ impl Reaching {
         if traits.is_process || !client.speaks_http() {
             let mut args = self.arguments.clone();
             args.push("stdio".to_owned());
-            // The program finds the token of a variable by itself.
-            let token = traits.token.filter(|token| !token.contains('{'));
-            for (option, value) in [("--endpoint", traits.endpoint), ("--token", token)] {
-                if let Some(value) = value {
-                    args.extend([option.to_owned(), value]);
-                }
+            if let Some(endpoint) = traits.endpoint {
+                args.extend(["--endpoint".to_owned(), endpoint]);
             }
             return Ok(ConnectTarget::Process {
                 command: self.program.clone(),
                 args,
+                token: match traits.token {
+                    SentToken::Written(token) => Some(token),
+                    _ => None,
+                },
             });
         }
         let Some(address) = &self.address else {
@@ -103,7 +101,8 @@ impl Reaching {
         };
         Ok(ConnectTarget::Http {
             url: format!("{address}{}", traits.endpoint.as_deref().unwrap_or("/mcp")),
-            token: (self.needs_token && !traits.shows_token).then(|| TOKEN_VARIABLE.to_owned()),
+            token: (self.needs_token && traits.token == SentToken::Nothing)
+                .then(|| TOKEN_VARIABLE.to_owned()),
         })
     }
 }

@@ -18,6 +18,7 @@ const ENTRY: EntryShape = EntryShape {
     url: "url",
     command: "command",
     is_one_list: false,
+    env: "env",
     token: TokenPlace::Nowhere,
     more: |_| json!({}),
 };
@@ -228,6 +229,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
             process_type: Some("stdio"),
             url: "uri",
             command: "cmd",
+            env: "envs",
             more: |name| json!({ "enabled": true, "name": name, "description": "", "timeout": CALL_SECS }),
             ..SHELL_ENTRY
         }),
@@ -255,6 +257,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
             http_type: Some("remote"),
             process_type: Some("local"),
             is_one_list: true,
+            env: "environment",
             token: TokenPlace::Header("{env:NAME}"),
             more: |_| json!({ "enabled": true }),
             ..ENTRY

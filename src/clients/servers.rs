@@ -81,38 +81,6 @@ impl ClientServer {
         URLS.iter().find_map(|key| self.text(key))
     }
 
-    /// The token that is written in it: in its headers, or in the arguments of its program.
-    pub(super) fn token(&self) -> Option<&str> {
-        let header = self.authorization().and_then(Value::as_str);
-        header
-            .and_then(|header| header.strip_prefix("Bearer "))
-            .or_else(|| self.token_argument())
-    }
-
-    fn token_argument(&self) -> Option<&str> {
-        let mut args = self.args().into_iter();
-        let option = args.find(|arg| *arg == "--token" || arg.starts_with("--token="))?;
-        option.strip_prefix("--token=").or_else(|| args.next())
-    }
-
-    /// Whether it sends a token; nothing for one that starts a process, which needs none.
-    pub fn sends_token(&self) -> Option<bool> {
-        self.command().is_none().then(|| self.shows_token())
-    }
-
-    /// Whether it shows a token, as far as the file says.
-    pub(super) fn shows_token(&self) -> bool {
-        self.text("bearer_token_env_var").is_some() || self.authorization().is_some()
-    }
-
-    fn authorization(&self) -> Option<&Value> {
-        let lists = ["headers", "http_headers"].iter();
-        let lists = lists.filter_map(|key| self.entry.get(key)?.as_object());
-        let mut headers = lists.flatten();
-        let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
-        Some(value)
-    }
-
     /// Its program, as it is written.
     pub fn command(&self) -> Option<&str> {
         program(self.entry.as_object()?)?.0.as_str()
@@ -132,7 +100,8 @@ impl ClientServer {
         args.filter_map(Value::as_str).collect()
     }
 
-    fn text(&self, key: &str) -> Option<&str> {
+    /// The text under a key.
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.entry.get(key)?.as_str()
     }
 }

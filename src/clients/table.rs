@@ -85,6 +85,8 @@ pub(super) struct EntryShape {
     pub(super) command: &'static str,
     /// Whether the arguments stand in one list with the program.
     pub(super) is_one_list: bool,
+    /// The key of the program's variables.
+    pub(super) env: &'static str,
     pub(super) token: TokenPlace,
     /// What else stands there, given the name of the entry.
     pub(super) more: fn(&str) -> Value,
