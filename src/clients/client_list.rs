@@ -1,15 +1,11 @@
 //! Which clients are here, and whether they are connected.
 
-use std::{
-    io,
-    net::{Ipv4Addr, TcpListener},
-};
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     client::Client, endpoint::why_refused, file_change::our_entry_in, places::ClientPlaces,
+    reach::is_taken,
 };
 use crate::{
     config::{OurAddress, Settings},
@@ -72,11 +68,7 @@ pub fn judged_rows(
 
 /// Whether the port is free for a daemon that would be started.
 pub fn is_free(us: &OurAddress) -> bool {
-    let taken = us.ports.first().is_some_and(|port| {
-        let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, *port));
-        bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
-    });
-    !taken
+    !us.ports.first().is_some_and(|port| is_taken(*port))
 }
 
 fn row(

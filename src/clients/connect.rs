@@ -351,7 +351,7 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
     };
     let step = match error {
         ClientFileError::Fault(fault) => fault.step(&file.path),
-        ClientFileError::NameTaken(_) => {
+        ClientFileError::NameTaken { .. } => {
             let hint = "Choose another name: send `name` as mcpproxy-daemon.";
             return left_alone(what, hint).at_terminal(format!(
                 "choose another name: `mcpproxy connect {id} --name mcpproxy-daemon`"

@@ -43,8 +43,13 @@ pub(super) enum ClientFileError {
     #[error("{0}")]
     Fault(FileFault),
     /// The name is taken by something else.
-    #[error("another server is named {0:?} in")]
-    NameTaken(String),
+    #[error("{who} is named {name:?} in")]
+    NameTaken {
+        /// Where its entry leads, as the subject of a sentence.
+        who: String,
+        /// The name.
+        name: String,
+    },
     /// There is nothing of ours to take out.
     #[error("mcpproxy is not in")]
     NotThere,
@@ -117,7 +122,8 @@ impl FileChange {
     }
 }
 
-/// The entry of the person's or the project's own list that leads to us, or means us.
+/// The entry of the person's or the project's own list that leads to us, or that means us and leads nowhere. One of another mcpproxy, with
+/// other files or at an address where it listens, is not ours.
 pub(super) fn our_entry_in<'a>(
     found: &'a FoundFile,
     file: &ClientFile,
@@ -127,8 +133,8 @@ pub(super) fn our_entry_in<'a>(
     let mut servers = found.servers.iter().filter(in_list);
     let mut others = servers.clone();
     servers
-        .find(|server| us.is_us(server) && server.missing_program().is_none())
-        .or_else(|| others.find(|server| us.is_us(server) || us.is_us_elsewhere(server)))
+        .find(|server| us.is_this_one(server) && server.missing_program().is_none())
+        .or_else(|| others.find(|server| us.is_stale(server)))
 }
 
 /// Whether a file has such an entry, or cannot be read, so that it may have one. Blocks.
@@ -157,14 +163,20 @@ pub(super) fn connected(
         ..FileChange::none(file, name, before.clone())
     };
     let is_good = |server: &ClientServer| {
-        us.is_us(server) && server.missing_program().is_none() && has_token(server, &wanted.target)
+        let is_there = us.is_this_one(server) && server.missing_program().is_none();
+        is_there && has_token(server, &wanted.target)
     };
     if ours.is_some_and(is_good) && !wanted.is_exact {
         return Ok(unchanged);
     }
     let present = edit::present(client, file.format, text, name)?;
     if ours.is_none() && present.is_some() {
-        return Err(ClientFileError::NameTaken(name.clone()));
+        let mut named = found.servers.iter().filter(|server| server.name == *name);
+        let other = named.find(|server| server.project.as_deref() == file.project());
+        return Err(ClientFileError::NameTaken {
+            who: us.another(other.unwrap_or(&ClientServer::written(name))),
+            name: name.clone(),
+        });
     }
     let present = present.as_ref().and_then(Value::as_object);
     let entry = our_entry::entry(client, &wanted.target, name, present);
@@ -210,13 +222,17 @@ pub(super) fn disconnected(
         is_found: !is_ours_alone && !copies.texts().any(is_before_us),
         ..FileChange::none(file, &server.name, Some(text.clone()))
     };
+    let is_in = |before: &str| {
+        let found = file.servers_in(before);
+        found.is_ok_and(|found| our_entry_in(&found, file, us).is_some())
+    };
     // One that names us at an earlier address may be what `connect` wrote then.
     let restored = copies
         .restored(|before| ours.is_not_in(before) && is_what_was(before))
         .or_else(|| copies.restored(is_what_was));
     if let Some((before, copies)) = restored {
         return Ok(FileChange {
-            puts_back_another: !ours.is_not_in(&before),
+            puts_back_another: is_in(&before),
             after: Some(before),
             copies,
             ..unchanged
@@ -238,23 +254,27 @@ pub(super) fn disconnected(
     })
 }
 
-/// Whether the file said this before us. Also what led elsewhere, or to a program that is gone, was there before us.
+/// Whether the file said this before us. Also what leads to another one or nowhere was there before us.
 fn is_before_us(before: &str, ours: &PresentEntry<'_>, us: &OurAddress) -> bool {
     let Ok(found) = ours.file.servers_in(before) else {
         return false;
     };
     match our_entry_in(&found, ours.file, us) {
         Some(other) => {
-            let leads_elsewhere = !us.is_us(other) || other.missing_program().is_some();
-            other.name == ours.server.name && leads_elsewhere
+            let leads_here = us.is_this_one(other) && other.missing_program().is_none();
+            other.name == ours.server.name && !leads_here
         }
-        None => ours.is_not_in(before),
+        None => true,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use std::{
+        fs,
+        net::{Ipv4Addr, TcpListener},
+        path::Path,
+    };
 
     use super::*;
     use crate::clients::places::ClientPlaces;
@@ -319,6 +339,41 @@ mod tests {
         fs::remove_file(&file.path).expect("it is there");
         connected_file(home.path(), None);
         assert_eq!(without_us(client, &file), (None, 1));
+    }
+
+    #[test]
+    fn the_entry_of_another_mcpproxy_is_left_alone_while_that_one_listens() {
+        let home = tempfile::tempdir().expect("a folder");
+        let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = other.local_addr().expect("an address").port();
+        let theirs = |port: u16| {
+            let url = format!("http://127.0.0.1:{port}/mcp");
+            format!(r#"{{"mcpServers": {{"mcpproxy": {{"url": "{url}"}}}}}}"#)
+        };
+        let (client, file) = connected_file(home.path(), None);
+        fs::write(&file.path, theirs(port)).expect("ours");
+        let none = disconnected(client, &file, &us()).err();
+        assert_eq!(none, Some(ClientFileError::NotThere));
+        let wanted = Wanted {
+            target: ConnectTarget::Http {
+                url: "http://127.0.0.1:8080/mcp".to_owned(),
+                token: None,
+            },
+            name: "mcpproxy".to_owned(),
+            is_exact: false,
+        };
+        let connected = || connected(client, &file, &wanted, &us());
+        let Err(refused) = connected() else {
+            panic!("the entry is another's")
+        };
+        let expected = format!("another program, at port {port}, is named \"mcpproxy\" in");
+        assert_eq!(refused.to_string(), expected);
+        drop(other);
+        connected()
+            .expect("nothing listens there")
+            .write()
+            .expect("ours");
+        assert_eq!(without_us(client, &file), (Some(theirs(port)), 0));
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub fn give_token(
 pub fn shown_token(places: &ClientPlaces, us: &OurAddress, client: Client) -> Option<Secret> {
     let file = file_of(places, &ConnectRequest::usual(client)).ok()?;
     let found = file.read().ok()??;
-    token_of(our_entry_in(&found, &file, us).filter(|ours| us.is_us(ours))?)
+    token_of(our_entry_in(&found, &file, us).filter(|ours| us.is_this_one(ours))?)
 }
 
 /// Puts the file back as it was before the token: byte for byte if nothing else was changed since. The token that it showed. Blocks.
@@ -160,7 +160,7 @@ fn entry_in(
     us: &OurAddress,
 ) -> Result<ClientServer, ClientFileError> {
     let found = file.servers_in(text)?;
-    let ours = our_entry_in(&found, file, us).filter(|ours| us.is_us(ours));
+    let ours = our_entry_in(&found, file, us).filter(|ours| us.is_this_one(ours));
     let ours = ours.ok_or(ClientFileError::NotThere)?.clone();
     if ours.command().is_some() {
         return Err(ClientFileError::ByProcess);

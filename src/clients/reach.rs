@@ -1,6 +1,10 @@
 //! How clients reach us: the address of the daemon that runs or would run, or our program.
 
-use std::path::Path;
+use std::{
+    io,
+    net::{Ipv4Addr, TcpListener},
+    path::Path,
+};
 
 use super::{
     client::Client,
@@ -143,12 +147,38 @@ impl OurAddress {
         self.is_behind(&leads_to(server))
     }
 
-    /// Whether an entry means us and leads to an address where we are not.
+    /// Whether an entry means us and leads to an address where nothing listens. Blocks.
     pub fn is_us_elsewhere(&self, server: &ClientServer) -> bool {
+        let port = self.port_elsewhere(server);
+        port.is_some_and(|port| !is_taken(port))
+    }
+
+    /// Whether an entry that leads to this one or means it leads nowhere: to a program that is gone, or to an old address. Blocks.
+    pub(super) fn is_stale(&self, server: &ClientServer) -> bool {
+        self.is_us(server) && server.missing_program().is_some() || self.is_us_elsewhere(server)
+    }
+
+    /// Who else an entry leads to.
+    pub(super) fn another(&self, server: &ClientServer) -> String {
+        match self.port_elsewhere(server) {
+            Some(port) => format!("another program, at port {port},"),
+            None if self.is_us(server) => "another mcpproxy, with other files,".to_owned(),
+            None => "another server".to_owned(),
+        }
+    }
+
+    /// The port of an entry that is called like us and leads to an address where we are not.
+    fn port_elsewhere(&self, server: &ClientServer) -> Option<u16> {
         let is_called_so = server.name.to_lowercase().contains("mcpproxy");
         let port = loopback_port_of(&leads_to(server));
-        is_called_so && port.is_some_and(|port| !self.ports.contains(&port))
+        port.filter(|port| is_called_so && !self.ports.contains(port))
     }
+}
+
+/// Whether a program listens at a port of this machine.
+pub(super) fn is_taken(port: u16) -> bool {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
 }
 
 fn leads_to(server: &ClientServer) -> LeadsTo<'_> {
