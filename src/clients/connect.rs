@@ -180,7 +180,7 @@ pub fn connect(
     };
     let is_process = traits.is_process || !asked.client.speaks_http();
     let is_stored = matches!(traits.token, SentToken::Written(_));
-    let lacks_token = reaching.needs_token && !is_process && !is_stored;
+    let lacks_token = reaching.settings.requires_credentials() && !is_process && !is_stored;
     let loses_token = is_process && traits.token == SentToken::Bound;
     let wanted = Wanted {
         target: reaching.target(asked.client, traits)?,
@@ -194,6 +194,8 @@ pub fn connect(
         let ours = found.as_ref();
         let ours = ours.and_then(|found| our_entry_in(found, &file, &reaching.us));
         let Reaching { us, settings, .. } = reaching;
+        // That it lacks a token is a step for later, as after the first time.
+        let ours = ours.filter(|ours| !lacks_token || ours.sends_token() != Some(false));
         let refused = ours.and_then(|ours| why_refused(asked.client, ours, us, settings));
         if let Some(refused) = refused {
             let outcome = format!("{} was not changed", asked.client.name());

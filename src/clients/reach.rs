@@ -13,7 +13,7 @@ use super::{
     servers::ClientServer,
 };
 use crate::{
-    config::{LeadsTo, OurAddress, Provider, Settings, loopback_port_of},
+    config::{LeadsTo, OurAddress, Settings, loopback_port_of},
     failure::{ErrorCode, Failure, Result},
     management::{DaemonLocation, Files},
     process,
@@ -24,8 +24,6 @@ use crate::{
 pub struct Reaching {
     /// Where entries that lead to us lead to.
     pub us: OurAddress,
-    /// Whether clients have to show a token.
-    pub(super) needs_token: bool,
     /// Whether a daemon runs.
     pub is_running: bool,
     /// What is configured, with the tokens that were issued.
@@ -65,7 +63,6 @@ impl Reaching {
         })?;
         Ok(Self {
             us,
-            needs_token: needs_token(&settings),
             settings,
             is_running: location.is_some(),
             address,
@@ -105,7 +102,7 @@ impl Reaching {
         };
         Ok(ConnectTarget::Http {
             url: format!("{address}{}", traits.endpoint.as_deref().unwrap_or("/mcp")),
-            token: (self.needs_token && traits.token == SentToken::Nothing)
+            token: (self.settings.requires_credentials() && traits.token == SentToken::Nothing)
                 .then(|| TOKEN_VARIABLE.to_owned()),
         })
     }
@@ -113,13 +110,6 @@ impl Reaching {
 
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
-}
-
-fn needs_token(settings: &Settings) -> bool {
-    let auth = settings.server_auth.as_ref();
-    auth.is_some_and(|auth| {
-        auth.required == Some(true) || auth.providers.contains(&Provider::Bearer)
-    })
 }
 
 /// The address of a daemon that would be started.

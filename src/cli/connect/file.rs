@@ -96,7 +96,7 @@ pub(in crate::cli) fn say_token(
         return None;
     }
     out.note(&format!(
-        "`serverAuth` requires a token, and none is stored for {names}"
+        "mcpproxy requires a token, and none is stored for {names}"
     ));
     // Others may read a project's file.
     Some(if is_for_project {
