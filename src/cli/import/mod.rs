@@ -155,7 +155,7 @@ impl ImportCommand {
             }
             say_readable(files.config_file(), &report, out);
         }
-        verdict(&report)
+        verdict(&report, out)
     }
 
     fn reads_stdin(&self) -> bool {
@@ -267,18 +267,23 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// The step for a server that was not imported because it lacks a value.
-pub(super) fn value_step(server: &FoundServer) -> Option<String> {
+/// The step for a server that was not imported because it lacks a value: whoever is at a terminal was asked for it.
+pub(super) fn value_step(server: &FoundServer, out: Output) -> Option<String> {
+    let asks = if out.is_interactive() {
+        "asks for it again"
+    } else {
+        "asks for it in a terminal"
+    };
     let lacks_value = server.error.is_some() && !server.placeholders.is_empty();
     let (file, name) = (shell_word(&server.file), shell_word(&server.written_name));
     lacks_value.then(|| match &*server.file {
         "" | "-" => GIVE_PASTED.to_owned(),
-        _ => format!("`mcpproxy import {file} --server {name}` asks for it in a terminal"),
+        _ => format!("`mcpproxy import {file} --server {name}` {asks}"),
     })
 }
 
 /// Fails if a server could not be added, or a named file could not be read.
-fn verdict(report: &ImportReport) -> Done {
+fn verdict(report: &ImportReport, out: Output) -> Done {
     let failed = report.servers.iter();
     let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));
     let failed: Vec<(&str, &str)> = failed.collect();
@@ -292,7 +297,7 @@ fn verdict(report: &ImportReport) -> Done {
             let each = each.map(|(name, why)| format!("{name} was not added: {why}"));
             each.collect::<Vec<_>>().join("; ")
         };
-        let step = report.servers.iter().find_map(value_step);
+        let step = report.servers.iter().find_map(|one| value_step(one, out));
         return Err(CommandFailure::failed(what).next_if(step).shown());
     }
     let faults: Vec<_> = report.faults.iter().filter(|one| one.is_named).collect();

@@ -64,7 +64,7 @@ pub(super) async fn import_servers(
         } else if server.error.is_some() || all && is_wrong {
             report.not_imported.push(name.to_owned());
             out.warning(&format!("{name} was not imported: {}", server.why_not()));
-            let step = import::value_step(server);
+            let step = import::value_step(server, out);
             let step = step.map(|step| format!("{name} needs a value: {step}"));
             report.next_steps.extend(step);
         }
