@@ -98,7 +98,7 @@ struct ConnectBody {
     /// Whether to show the change and write nothing.
     #[serde(default)]
     dry_run: bool,
-    /// The name of the entry, of letters, digits, `-` and `_`; by default the one that it has, else `mcpproxy`.
+    /// The name of a new entry, of letters, digits, `-` and `_`; by default `mcpproxy`.
     #[serde(default)]
     name: Option<String>,
     /// The endpoint for the client: `/mcp`, `/mcp/all`, `/mcp/server/NAME`, …

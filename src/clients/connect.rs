@@ -28,7 +28,7 @@ pub struct ConnectRequest<'a> {
     pub is_for_project: bool,
     /// The file that is meant, where it is neither.
     pub file: Option<&'a ClientFile>,
-    /// The name of our entry, if none is there yet.
+    /// The name of a new entry of ours.
     pub name: Option<&'a str>,
     /// The endpoint for the entry.
     pub endpoint: Option<&'a str>,

@@ -42,7 +42,7 @@ pub(super) struct ConnectCommand {
     /// Write to the project file in this folder
     #[arg(long)]
     project: bool,
-    /// The name of the entry, `mcpproxy` by default
+    /// The name of a new entry, `mcpproxy` by default
     #[arg(long, value_name = "NAME", value_parser = entry_name)]
     name: Option<String>,
     /// The endpoint, such as /mcp/all or /mcp/server/NAME
@@ -187,6 +187,12 @@ impl ConnectCommand {
             connect(places, reaching, &request)?
         };
         say_done(&done, places, out)?;
+        if self.name.as_ref().is_some_and(|name| *name != done.name) {
+            let (client, kept) = (client.name(), &done.name);
+            out.note(&format!(
+                "{client}'s entry keeps its name {kept:?}; --name is for a new entry"
+            ));
+        }
         let is_sent = |token: &Secret| sent().is_some_and(|now| now.reveal() == token.reveal());
         if let Some(token) = before.filter(|token| !is_sent(token))
             && let Some(name) = files.name_of_token(&token, client.id()).await?
