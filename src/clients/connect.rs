@@ -7,7 +7,7 @@ use super::{
     Client, ClientFile, ClientPlaces, Reaching,
     endpoint::{traits_of, why_refused},
     file_change::{
-        ClientFileError, FileChange, Wanted, connected, disconnected, may_have_us, our_entry_in,
+        ClientFileError, FileChange, Wanted, connected, disconnected, may_have_us, present_entry,
     },
     line_diff,
     our_entry::EntryTraits,
@@ -172,7 +172,8 @@ pub fn connect(
     asked: &ConnectRequest<'_>,
 ) -> Result<Connected> {
     let file = file_of(places, asked)?;
-    let kept = kept_traits(&file, reaching);
+    let ours = present_entry(&file, &reaching.us);
+    let kept = ours.as_ref().map(traits_of).unwrap_or_default();
     let traits = EntryTraits {
         endpoint: asked.endpoint.map(str::to_owned).or(kept.endpoint),
         is_process: asked.by_process || kept.is_process,
@@ -190,13 +191,10 @@ pub fn connect(
     let change = connected(asked.client, &file, &wanted, &reaching.us)
         .map_err(|error| refused(asked.client, &file, &error))?;
     if !change.is_needed() {
-        let found = file.read().ok().flatten();
-        let ours = found.as_ref();
-        let ours = ours.and_then(|found| our_entry_in(found, &file, &reaching.us));
         let Reaching { us, settings, .. } = reaching;
         // That it lacks a token is a step for later, as after the first time.
         let ours = ours.filter(|ours| !lacks_token || ours.sends_token() != Some(false));
-        let refused = ours.and_then(|ours| why_refused(asked.client, ours, us, settings));
+        let refused = ours.and_then(|ours| why_refused(asked.client, &ours, us, settings));
         if let Some(refused) = refused {
             let outcome = format!("{} was not changed", asked.client.name());
             return Err(refused.with_outcome(&outcome));
@@ -218,14 +216,6 @@ pub fn connect(
         lacks_token,
         ..carry_out(places, asked, change, outcomes)?
     })
-}
-
-/// What our entry in a file keeps, unless something else is wanted. Blocks.
-pub(super) fn kept_traits(file: &ClientFile, reaching: &Reaching) -> EntryTraits {
-    let found = file.read().ok().flatten();
-    let ours = found.as_ref();
-    let ours = ours.and_then(|found| our_entry_in(found, file, &reaching.us));
-    ours.map_or_else(EntryTraits::default, traits_of)
 }
 
 /// Takes us out of the file of a client, step by step: an entry that comes back may lead to us at an earlier address, and is removed, too,
@@ -353,7 +343,7 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
     };
     let step = match error {
         ClientFileError::Fault(fault) => fault.step(&file.path),
-        ClientFileError::NameTaken { .. } => {
+        ClientFileError::NameTaken(..) => {
             let hint = "Choose another name: send `name` as mcpproxy-daemon.";
             return left_alone(what, hint).at_terminal(format!(
                 "choose another name: `mcpproxy connect {id} --name mcpproxy-daemon`"

@@ -42,14 +42,9 @@ pub(super) enum ClientFileError {
     /// It cannot be read, or not be changed safely.
     #[error("{0}")]
     Fault(FileFault),
-    /// The name is taken by something else.
-    #[error("{who} is named {name:?} in")]
-    NameTaken {
-        /// Where its entry leads, as the subject of a sentence.
-        who: String,
-        /// The name.
-        name: String,
-    },
+    /// Something else, which comes first, has the name.
+    #[error("{0} is named {1:?} in")]
+    NameTaken(String, String),
     /// There is nothing of ours to take out.
     #[error("mcpproxy is not in")]
     NotThere,
@@ -133,17 +128,23 @@ pub(super) fn our_entry_in<'a>(
     let mut servers = found.servers.iter().filter(in_list);
     let mut others = servers.clone();
     servers
-        .find(|server| us.is_this_one(server) && server.missing_program().is_none())
+        .find(|server| us.is_this_one(server))
         .or_else(|| others.find(|server| us.is_stale(server)))
+}
+
+/// Such an entry in a text of a file, if that can be read. Blocks.
+pub(super) fn ours_in(file: &ClientFile, text: &str, us: &OurAddress) -> Option<ClientServer> {
+    our_entry_in(&file.servers_in(text).ok()?, file, us).cloned()
+}
+
+/// Such an entry in a file, if that can be read. Blocks.
+pub(super) fn present_entry(file: &ClientFile, us: &OurAddress) -> Option<ClientServer> {
+    ours_in(file, &file.text().ok()??, us)
 }
 
 /// Whether a file has such an entry, or cannot be read, so that it may have one. Blocks.
 pub(super) fn may_have_us(file: &ClientFile, us: &OurAddress) -> bool {
-    match file.read() {
-        Ok(None) => false,
-        Ok(Some(found)) => our_entry_in(&found, file, us).is_some(),
-        Err(_) => true,
-    }
+    file.read().is_err() || present_entry(file, us).is_some()
 }
 
 /// What it takes to have us in this file of a client.
@@ -162,21 +163,16 @@ pub(super) fn connected(
         is_found: ours.is_some(),
         ..FileChange::none(file, name, before.clone())
     };
-    let is_good = |server: &ClientServer| {
-        let is_there = us.is_this_one(server) && server.missing_program().is_none();
-        is_there && has_token(server, &wanted.target)
-    };
+    let is_good =
+        |server: &ClientServer| us.is_this_one(server) && has_token(server, &wanted.target);
     if ours.is_some_and(is_good) && !wanted.is_exact {
         return Ok(unchanged);
     }
     let present = edit::present(client, file.format, text, name)?;
     if ours.is_none() && present.is_some() {
-        let mut named = found.servers.iter().filter(|server| server.name == *name);
-        let other = named.find(|server| server.project.as_deref() == file.project());
-        return Err(ClientFileError::NameTaken {
-            who: us.another(other.unwrap_or(&ClientServer::written(name))),
-            name: name.clone(),
-        });
+        let other = found.servers.iter().find(|server| server.name == *name);
+        let who = us.another(other.unwrap_or(&ClientServer::written(name)));
+        return Err(ClientFileError::NameTaken(who, name.clone()));
     }
     let present = present.as_ref().and_then(Value::as_object);
     let entry = our_entry::entry(client, &wanted.target, name, present);
@@ -222,17 +218,13 @@ pub(super) fn disconnected(
         is_found: !is_ours_alone && !copies.texts().any(is_before_us),
         ..FileChange::none(file, &server.name, Some(text.clone()))
     };
-    let is_in = |before: &str| {
-        let found = file.servers_in(before);
-        found.is_ok_and(|found| our_entry_in(&found, file, us).is_some())
-    };
     // One that names us at an earlier address may be what `connect` wrote then.
     let restored = copies
         .restored(|before| ours.is_not_in(before) && is_what_was(before))
         .or_else(|| copies.restored(is_what_was));
     if let Some((before, copies)) = restored {
         return Ok(FileChange {
-            puts_back_another: is_in(&before),
+            puts_back_another: ours_in(file, &before, us).is_some(),
             after: Some(before),
             copies,
             ..unchanged
@@ -256,16 +248,10 @@ pub(super) fn disconnected(
 
 /// Whether the file said this before us. Also what leads to another one or nowhere was there before us.
 fn is_before_us(before: &str, ours: &PresentEntry<'_>, us: &OurAddress) -> bool {
-    let Ok(found) = ours.file.servers_in(before) else {
-        return false;
-    };
-    match our_entry_in(&found, ours.file, us) {
-        Some(other) => {
-            let leads_here = us.is_this_one(other) && other.missing_program().is_none();
-            other.name == ours.server.name && !leads_here
-        }
-        None => true,
-    }
+    let is_earlier =
+        |other: ClientServer| other.name == ours.server.name && !us.is_this_one(&other);
+    let is_text = ours.file.servers_in(before).is_ok();
+    is_text && ours_in(ours.file, before, us).is_none_or(is_earlier)
 }
 
 #[cfg(test)]

@@ -5,10 +5,14 @@ use serde_json::{Map, Value, json};
 use super::{
     Client, ClientFile, ClientPlaces, ClientServer, ConnectOutcome, ConnectRequest, Connected,
     Reaching,
-    connect::{carry_out, file_of, kept_traits, refused},
+    connect::{carry_out, file_of, refused},
     copies::{Copies, CopiesAfter, PresentEntry},
     edit,
-    file_change::{ClientFileError, FileChange, Wanted, connected, our_entry_in},
+    endpoint::traits_of,
+    file_change::{
+        ClientFileError, FileChange, Wanted, connected, our_entry_in, ours_in, present_entry,
+    },
+    our_entry::EntryTraits,
     table::TokenPlace,
 };
 use crate::{
@@ -36,8 +40,11 @@ pub fn give_token(
     let file = file_of(places, &ConnectRequest::usual(client))?;
     // One that leads to us keeps its address and its other headers.
     let is_new = client.speaks_http() && our_entry(&file, &reaching.us).is_err();
-    let mut traits = kept_traits(&file, reaching);
-    traits.is_process = false;
+    let ours = present_entry(&file, &reaching.us);
+    let traits = EntryTraits {
+        is_process: false,
+        ..ours.as_ref().map(traits_of).unwrap_or_default()
+    };
     let target = is_new.then(|| reaching.target(client, traits));
     let target = target.transpose()?;
     let change = |file: &ClientFile| {
@@ -68,8 +75,8 @@ pub fn give_token(
 /// The token that the entry of a client shows. Blocks.
 pub fn shown_token(places: &ClientPlaces, us: &OurAddress, client: Client) -> Option<Secret> {
     let file = file_of(places, &ConnectRequest::usual(client)).ok()?;
-    let found = file.read().ok()??;
-    token_of(our_entry_in(&found, &file, us).filter(|ours| us.is_this_one(ours))?)
+    let ours = present_entry(&file, us).filter(|ours| us.is_this_one(ours))?;
+    token_of(&ours)
 }
 
 /// Puts the file back as it was before the token: byte for byte if nothing else was changed since. The token that it showed. Blocks.
@@ -99,10 +106,9 @@ pub fn take_token(
             server: &ours,
         };
         let former = |before: &str| {
-            let found = file.servers_in(before).ok()?;
-            let other = our_entry_in(&found, file, us)?;
+            let other = ours_in(file, before, us)?;
             let is_other = other.name == ours.name && other.token() != ours.token();
-            (is_other && token_of(other).is_none_or(is_good)).then(|| members(other))
+            (is_other && token_of(&other).is_none_or(is_good)).then(|| members(&other))
         };
         let copies = Copies::of(file);
         let restored =
@@ -207,21 +213,17 @@ fn without_token(mut entry: Map<String, Value>) -> Map<String, Value> {
     entry
 }
 
-/// Gives an entry the token that another one has, or the variable with it.
+/// Gives an entry the headers that another one has, or its variable with a token.
 fn give_token_of(entry: &mut Map<String, Value>, other: &Map<String, Value>) {
     for key in HEADERS {
-        let headers = other.get(key).and_then(Value::as_object);
-        let mut headers = headers.into_iter().flatten();
-        let token = headers.find(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
-        if let Some((name, value)) = token
-            && let Value::Object(ours) = entry.entry(key).or_insert_with(|| json!({}))
+        if let Some(Value::Object(theirs)) = other.get(key)
+            && let Value::Object(headers) = entry.entry(key).or_insert_with(|| json!({}))
         {
-            ours.insert(name.clone(), value.clone());
+            headers.extend(theirs.clone());
         }
     }
-    if let Some(variable) = other.get(VARIABLE_KEY) {
-        entry.insert(VARIABLE_KEY.to_owned(), variable.clone());
-    }
+    let variable = other.get(VARIABLE_KEY).cloned();
+    entry.extend(variable.map(|variable| (VARIABLE_KEY.to_owned(), variable)));
 }
 
 /// The token that stands in an entry.

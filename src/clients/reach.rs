@@ -132,9 +132,9 @@ impl OurAddress {
         self.is_named_by(&leads_to(server))
     }
 
-    /// Whether an entry that leads to an mcpproxy leads to this one, with our address or our files.
+    /// Whether an entry leads to this mcpproxy, with our address or our files, and not to a program that is gone.
     pub(super) fn is_this_one(&self, server: &ClientServer) -> bool {
-        self.is_behind(&leads_to(server))
+        self.is_behind(&leads_to(server)) && server.missing_program().is_none()
     }
 
     /// Whether an entry means us and leads to an address where nothing listens. Blocks.

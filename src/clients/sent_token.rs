@@ -39,34 +39,28 @@ impl ClientServer {
 
     /// The token that it sends.
     pub(super) fn sent_token(&self) -> SentToken {
-        let token = self.token();
-        if self.command().is_some() {
-            let is_marked = |arg: &str| {
-                let arg = arg.to_ascii_lowercase();
-                MARKS.iter().any(|mark| arg.contains(mark))
-            };
-            return match token {
-                Some(token) => SentToken::Written(token.to_owned()),
-                None if self.args().into_iter().any(is_marked) => SentToken::Bound,
-                None => SentToken::Nothing,
-            };
-        }
-        match (self.authorization(), token) {
-            (Some(_), Some(token)) if !token.contains('{') => SentToken::Written(token.to_owned()),
-            (Some(_), Some(token)) if token.contains(TOKEN_VARIABLE) => SentToken::Variable,
-            (Some(_), _) => SentToken::Bound,
-            (None, _) => match self.text("bearer_token_env_var") {
-                Some(TOKEN_VARIABLE) => SentToken::Variable,
-                Some(_) => SentToken::Bound,
-                None => SentToken::Nothing,
-            },
+        let is_program = self.command().is_some();
+        let variable = self.text("bearer_token_env_var");
+        let is_marked = |arg: &str| {
+            let arg = arg.to_ascii_lowercase();
+            MARKS.iter().any(|mark| arg.contains(mark))
+        };
+        let is_written =
+            |token: &str| is_program || Some(token) != variable && !token.contains('{');
+        match self.token().or(variable) {
+            Some(token) if is_written(token) => SentToken::Written(token.to_owned()),
+            Some(token) if token.contains(TOKEN_VARIABLE) => SentToken::Variable,
+            None if self.authorization().is_none() && !self.args().into_iter().any(is_marked) => {
+                SentToken::Nothing
+            }
+            _ => SentToken::Bound,
         }
     }
 
     /// Whether it sends a token; nothing for one that starts a process, which needs none.
     pub fn sends_token(&self) -> Option<bool> {
-        let sent = self.sent_token();
-        self.command().is_none().then(|| sent != SentToken::Nothing)
+        let is_sent = self.sent_token() != SentToken::Nothing;
+        self.command().is_none().then_some(is_sent)
     }
 
     fn token_argument(&self) -> Option<&str> {
@@ -92,9 +86,8 @@ impl ClientServer {
 /// The token of a header, whose scheme counts in any case.
 fn bearer(header: &str) -> Option<&str> {
     let (scheme, token) = header.trim().split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| token.trim_start())
+    let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+    is_bearer.then(|| token.trim_start())
 }
 
 #[cfg(test)]

@@ -267,7 +267,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// The step for a server that was not imported because it lacks a value: whoever is at a terminal was asked for it.
+/// The step for a server that was not imported because it lacks a value: in a terminal that was a question.
 pub(super) fn value_step(server: &FoundServer, out: Output) -> Option<String> {
     let asks = if out.is_interactive() {
         "asks for it again"
