@@ -21,6 +21,7 @@ use crate::failure::{ErrorCode, Failure, Result};
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
+#[derive(Default)]
 pub struct ConnectRequest<'a> {
     /// Which client.
     pub client: Client,
@@ -45,13 +46,7 @@ impl ConnectRequest<'_> {
     pub fn usual(client: Client) -> Self {
         Self {
             client,
-            is_for_project: false,
-            file: None,
-            name: None,
-            endpoint: None,
-            by_process: false,
-            is_dry: false,
-            spares_found: false,
+            ..Self::default()
         }
     }
 }
