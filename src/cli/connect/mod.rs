@@ -5,12 +5,10 @@ mod list;
 mod own_token;
 
 use clap::Args;
+use http::Method;
 
 pub(super) use self::file::say_token;
-use self::{
-    file::say_done,
-    own_token::{OwnTokenChange, change_own_token},
-};
+use self::{file::say_done, own_token::change_own_token};
 use super::{CommandFailure, Done, Location, OrUndone, Output, connection, output, token};
 use crate::{
     clients::{
@@ -126,19 +124,19 @@ impl ConnectCommand {
 
     /// `--token`: gives each client a token of its own, or revokes it.
     async fn change_tokens(&self, files: &Files, out: Output) -> Done {
-        let change = match (self.undo, self.dry_run) {
-            (false, false) => OwnTokenChange::Issue,
-            (false, true) => OwnTokenChange::WouldIssue,
-            (true, false) => OwnTokenChange::Revoke,
-            (true, true) => {
-                let what = "--dry-run cannot be used with --token --undo";
-                return Err(CommandFailure::usage(what).next("leave one of them out"));
-            }
-        };
+        if self.undo && self.dry_run {
+            let what = "--dry-run cannot be used with --token --undo";
+            return Err(CommandFailure::usage(what).next("leave one of them out"));
+        }
         // Only the daemon can change a client's entry and its token together.
         let mut daemon = connection::open_to_act(files, out, "nothing was changed").await?;
         for client in self.clients.iter().copied() {
-            change_own_token(&mut daemon, client, change, out).await?;
+            let method = if self.undo {
+                Method::DELETE
+            } else {
+                Method::POST
+            };
+            change_own_token(&mut daemon, client, method, self.dry_run, out).await?;
         }
         Ok(())
     }

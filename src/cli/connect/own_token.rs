@@ -13,15 +13,6 @@ use crate::{
     storage,
 };
 
-/// What to do with a client's own token.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum OwnTokenChange {
-    Issue,
-    /// Only shows what [`Self::Issue`] would change.
-    WouldIssue,
-    Revoke,
-}
-
 /// The daemon's answer.
 #[derive(Deserialize)]
 struct Changed {
@@ -32,19 +23,18 @@ struct Changed {
     token: Option<String>,
 }
 
-/// Has the daemon change a client's entry and its token.
+/// Has the daemon change a client's entry and its token: `POST` issues one, or only shows what that would change, and `DELETE` revokes it.
 pub(super) async fn change_own_token(
     daemon: &mut DaemonClient,
     client: Client,
-    change: OwnTokenChange,
+    method: Method,
+    is_dry: bool,
     out: Output,
 ) -> Done {
     let path = format!("/api/v1/clients/{}/token", client.id());
-    let (method, body) = match change {
-        OwnTokenChange::Revoke => (Method::DELETE, String::new()),
-        OwnTokenChange::Issue => (Method::POST, json!({ "dry_run": false }).to_string()),
-        OwnTokenChange::WouldIssue => (Method::POST, json!({ "dry_run": true }).to_string()),
-    };
+    let revokes = method == Method::DELETE;
+    let body = (!revokes).then(|| json!({ "dry_run": is_dry }).to_string());
+    let body = body.unwrap_or_default();
     let sending = daemon.send(method, &path, body, AnswerDeadline::Daemon);
     let body = sending.await?;
     if out.is_json() {
@@ -57,8 +47,8 @@ pub(super) async fn change_own_token(
         token,
     } = daemon_client::read(&path, &body)?;
     let (name, id) = (client.name(), client.id());
-    match (change, token) {
-        (OwnTokenChange::Revoke, token) => {
+    match token {
+        token if revokes => {
             let revoked = token.map(|token| format!("; revoked its token {token:?}"));
             let done = match outcome {
                 ConnectOutcome::PutBack => "restored",
@@ -66,7 +56,7 @@ pub(super) async fn change_own_token(
             };
             out.done(&format!("{done} {file}{}", revoked.unwrap_or_default()));
         }
-        (_, Some(token)) => {
+        Some(token) => {
             out.done(&format!(
                 "{name} now sends the token {token:?}, stored in {file}; undo: `mcpproxy connect {id} --token --undo`"
             ));
@@ -76,7 +66,7 @@ pub(super) async fn change_own_token(
                 ));
             }
         }
-        (_, None) => {
+        None => {
             out.note(&format!("would change {file}; nothing was written"));
             return output::print_foreign_text(&diff.join("\n"));
         }
