@@ -49,12 +49,12 @@ pub(super) async fn change_own_token(
     let (name, id) = (client.name(), client.id());
     match token {
         token if revokes => {
-            let revoked = token.map(|token| format!("; revoked its token {token:?}"));
+            let and = token.map(|token| format!("; revoked its token {token:?}"));
             let done = match outcome {
                 ConnectOutcome::PutBack => "restored",
                 _ => "removed the token from",
             };
-            out.done(&format!("{done} {file}{}", revoked.unwrap_or_default()));
+            out.done(&format!("{done} {file}{}", and.unwrap_or_default()));
         }
         Some(token) => {
             out.done(&format!(

@@ -112,7 +112,7 @@ pub(in crate::cli) async fn add_pasted(
     if report.imported == 0 {
         return Err(nothing_added(&report, out));
     }
-    verdict(&report)
+    verdict(&report, out)
 }
 
 /// The failure where none of the servers was added. Whoever skipped the question for a value needs no step.
