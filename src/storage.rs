@@ -2,6 +2,7 @@
 //! this process, because another user may have created it. Symbolic links in place of files are not followed.
 
 mod atomic;
+mod data_file;
 mod rotation;
 mod words;
 
@@ -15,6 +16,7 @@ pub use atomic::{
     keep_reserves, remove, remove_unfinished, take_reserve, write_atomically,
     write_despite_full_disk,
 };
+pub use data_file::DataFile;
 pub use ownership::{copy_owner, is_open_to_others};
 pub use rotation::{rotate, set_aside};
 pub use words::{DiskFault, disk_remedy, disk_step, in_words, nearest, of_file};

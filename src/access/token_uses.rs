@@ -10,12 +10,9 @@ use std::{
 use crate::{
     config::{IssuedTokens, TokenHash},
     runtime::sync::Guarded,
-    storage,
+    storage::{self, DataFile},
     text::moment,
 };
-
-/// The file in the data folder.
-const FILE: &str = "token-uses.json";
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -75,7 +72,7 @@ pub fn last_uses(data_dir: &Path) -> BTreeMap<String, u64> {
 }
 
 fn file(data_dir: &Path) -> PathBuf {
-    data_dir.join(FILE)
+    DataFile::TokenUses.within(data_dir)
 }
 
 #[cfg(test)]

@@ -24,16 +24,10 @@ use super::{
 };
 use crate::{
     config::Settings,
-    storage::{self, disk_step, in_words},
+    storage::{self, DataFile, disk_step, in_words},
     telemetry::log_throttle::LogThrottle,
     text::moment,
 };
-
-/// The file in the data folder.
-const FILE: &str = "activity.redb";
-
-/// The beginning of the name of a damaged file that was set aside.
-const DAMAGED: &str = "activity.redb.damaged-";
 
 /// Limit: records that wait while the file cannot be written, and their bytes. Further ones are only counted.
 const MOST_PENDING: usize = 10_000;
@@ -47,7 +41,7 @@ const MOST_SET_ASIDE: u32 = 3;
 
 /// Where the file is.
 pub(super) fn file_in(data_dir: &Path) -> PathBuf {
-    data_dir.join(FILE)
+    DataFile::Activity.within(data_dir)
 }
 
 /// Writes the records of one daemon.
@@ -378,7 +372,7 @@ impl RecordWriter {
             return self.give_up(why, CHECK_DISK.to_owned());
         }
         let moment = moment::utc_millis(moment::millis(SystemTime::now())).replace([':', '.'], "-");
-        let other = self.path.with_file_name(format!("{DAMAGED}{moment}"));
+        let other = self.path.with_file_name(damaged() + &moment);
         match fs::rename(&self.path, &other) {
             Ok(()) => {
                 let file = other.display().to_string();
@@ -398,13 +392,18 @@ impl RecordWriter {
     }
 }
 
+/// The beginning of the name of a damaged file that was set aside.
+fn damaged() -> String {
+    format!("{}.damaged-", DataFile::Activity.name())
+}
+
 /// Deletes all damaged files but the newest: they are large, and one is enough to find the cause.
 fn remove_older(newest: &Path) {
     let folder = newest.parent().map(fs::read_dir);
     let files = folder.into_iter().flatten().flatten().flatten();
     for file in files.map(|entry| entry.path()) {
         let name = file.file_name().and_then(|name| name.to_str());
-        let is_one = name.is_some_and(|name| name.starts_with(DAMAGED));
+        let is_one = name.is_some_and(|name| name.starts_with(&damaged()));
         if is_one && file != newest {
             // A file that cannot be deleted only takes space.
             let _ = fs::remove_file(file);

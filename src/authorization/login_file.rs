@@ -10,12 +10,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
-    storage,
+    storage::{self, DataFile},
     text::{names::ServerName, secret::Secret},
 };
-
-/// The folder of these files, in the data folder.
-const FOLDER: &str = "logins";
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -190,7 +187,9 @@ pub(super) fn with_tokens(mut grant: Grant, answer: &Value, received: u64) -> Op
 
 /// The file of a server's login.
 pub(super) fn file_of(data_dir: &Path, server: &ServerName) -> PathBuf {
-    data_dir.join(FOLDER).join(format!("{server}.json"))
+    DataFile::Logins
+        .within(data_dir)
+        .join(format!("{server}.json"))
 }
 
 fn read(file: &Path) -> io::Result<Option<KeptLogin>> {

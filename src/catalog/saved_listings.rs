@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::Listing;
 use crate::{
-    storage,
+    storage::{self, DataFile},
     text::names::ServerName,
     wire::{Edit, Raw, Revision, splice},
 };
@@ -110,7 +110,7 @@ pub fn prune(data_dir: &Path, keep: impl Fn(&str) -> bool) {
 }
 
 pub(super) fn folder(data_dir: &Path) -> PathBuf {
-    data_dir.join("catalog")
+    DataFile::Catalog.within(data_dir)
 }
 
 fn file(data_dir: &Path, server: &ServerName) -> PathBuf {

@@ -23,7 +23,7 @@ use crate::{
     failure::ErrorCode,
     management::Files,
     process,
-    storage::in_words,
+    storage::{DataFile, in_words},
 };
 
 /// How long a daemon may take until it serves.
@@ -78,7 +78,7 @@ impl StartReport {
 
 /// The log of a daemon in the background.
 pub(super) fn log_file(data_dir: &Path) -> PathBuf {
-    data_dir.join("logs").join("daemon.log")
+    DataFile::Logs.within(data_dir).join("daemon.log")
 }
 
 /// Starts the daemon with the arguments of this process, and returns when that daemon, or another one, has the data folder.

@@ -8,12 +8,12 @@ use super::{
     CommandFailure, Done, Location, Output, background::Starter, failure::USAGE, platform,
 };
 use crate::{
-    config::{SOCKET, duration},
+    config::duration,
     daemon_client::bridge::{self, DaemonSocket, Unserved},
     failure::ErrorCode,
     management::Files,
     process,
-    storage::in_words,
+    storage::{DataFile, in_words},
     text::secret::Secret,
 };
 
@@ -69,7 +69,7 @@ pub(super) fn daemon_socket(
     token: Option<Secret>,
 ) -> DaemonSocket {
     DaemonSocket {
-        path: files.data_dir().join(SOCKET),
+        path: DataFile::Socket.within(files.data_dir()),
         endpoint,
         token: token.filter(|token| !token.reveal().is_empty()),
         mark: process::own_mark(),

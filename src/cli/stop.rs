@@ -7,11 +7,10 @@ use serde_json::json;
 
 use super::{CommandFailure, Done, Location, Output, connection, output, platform};
 use crate::{
-    config::SOCKET,
     daemon_client::{self, DaemonClient},
     management::StatusReport,
     process,
-    storage::in_words,
+    storage::{DataFile, in_words},
     text::names::ServerName,
 };
 
@@ -75,7 +74,7 @@ pub(super) async fn end(daemon: DaemonClient) -> Done<u32> {
         let why = in_words(&error);
         CommandFailure::failed(format!("failed to stop the daemon (process {pid}): {why}"))
     })?;
-    let socket = status.location.data_dir.join(SOCKET);
+    let socket = DataFile::Socket.within(&status.location.data_dir);
     let deadline = Instant::now() + ENDS_WITHIN;
     // The daemon removes its socket last of all, unless it is killed meanwhile.
     while socket.exists() && platform::is_alive(pid) {

@@ -16,12 +16,12 @@ use super::{
 use crate::{
     clients::{
         Client, ClientFile, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers,
-        MovesBack, Reaching, WRITTEN_FILES, all_connected, disconnect, home_places, kept_copies,
-        move_back, moved_from, our_address,
+        MovesBack, Reaching, all_connected, disconnect, home_places, kept_copies, move_back,
+        moved_from, our_address,
     },
     config::ChosenBy,
     management::Files,
-    storage::in_words,
+    storage::{DataFile, in_words},
 };
 
 /// Disconnect clients, remove the service, stop the daemon
@@ -135,41 +135,13 @@ impl UninstallCommand {
     }
 }
 
-/// What is in data folders, by the names up to their first point.
-const DATA: [&str; 23] = [
-    "activity",
-    "address",
-    "api_key",
-    "approvals",
-    "catalog",
-    "children",
-    "client-files",
-    "config-history",
-    "daemon",
-    "had-server-auth",
-    "lock",
-    "logins",
-    "logs",
-    "mcp_config",
-    "mcpproxy",
-    "page-logins",
-    "reserve",
-    "reviews",
-    "secrets",
-    "session_key",
-    "sessions",
-    "token-uses",
-    "tokens",
-];
-
 /// Deletes a data folder, unless it has something else, too.
 fn delete_folder(folder: &Path, config: &Path) -> io::Result<()> {
     let folder = real(folder);
     for found in fs::read_dir(&folder)? {
         let name = found?.file_name();
         let text = name.to_string_lossy();
-        let stem = text.trim_start_matches('.').split('.').next();
-        if !stem.is_some_and(|stem| DATA.contains(&stem)) && config.file_name() != Some(&name) {
+        if !DataFile::is_one(&text) && config.file_name() != Some(&name) {
             let why = format!("{} in it is not mcpproxy's; move that away", name.display());
             return Err(io::Error::other(why));
         }
@@ -188,8 +160,8 @@ fn own_files(files: &Files) -> Vec<PathBuf> {
     let (config, data) = (files.config_file(), files.data_dir());
     let is_ours = files.places().chosen_by != ChosenBy::GoProgram && config.is_file();
     let holds_home = env::home_dir().is_some_and(|home| real(&home).starts_with(real(data)));
-    let has_file = ["lock", WRITTEN_FILES].map(|name| data.join(name).is_file());
-    let is_data = has_file.contains(&true) || data.join("approvals").is_dir();
+    let has_file = [DataFile::Lock, DataFile::ClientFiles].map(|file| file.within(data).is_file());
+    let is_data = has_file.contains(&true) || DataFile::Approvals.within(data).is_dir();
     let config = is_ours.then(|| config.to_owned());
     let data = (is_data && !holds_home).then(|| data.to_owned());
     config.into_iter().chain(data).collect()
@@ -428,7 +400,7 @@ mod tests {
             fs::create_dir_all(&data).expect("ours");
             fs::write(data.join(name), "").expect("writable");
         };
-        for name in ["lock", "my.json", ".secrets.json.new", "tokens.old"] {
+        for name in ["lock", "my.json", "secrets.json.new", "data-folder-0"] {
             make(name);
         }
         delete_folder(&data, &config).expect("nothing else is in it");

@@ -19,14 +19,13 @@ use super::{
     report::{RepeatedKey, UnreadFile},
     secret_names::StoredUnderName,
     start_check,
-    written_files::WRITTEN_FILES,
 };
 use crate::{
     config::{self, OurAddress},
     failure::{ErrorCode, Failure, Result},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Files},
-    storage::{disk_step, in_words},
+    storage::{DataFile, disk_step, in_words},
     text::Secret,
 };
 
@@ -39,7 +38,7 @@ pub fn home_places(files: &Files) -> Result<ClientPlaces> {
             "set $HOME, or name the files",
         )
     })?;
-    places.record = Some(files.data_dir().join(WRITTEN_FILES));
+    places.record = Some(DataFile::ClientFiles.within(files.data_dir()));
     Ok(places)
 }
 

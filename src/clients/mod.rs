@@ -76,5 +76,4 @@ pub use self::{
     sent_token::TOKEN_VARIABLE,
     servers::ClientServer,
     start_check::look as check_starts,
-    written_files::WRITTEN_FILES,
 };

@@ -17,7 +17,7 @@ pub struct ClientPlaces {
     project: PathBuf,
     /// Whether variables of the environment name other places.
     uses_variables: bool,
-    /// Where files elsewhere are noted that were written to.
+    /// Where files elsewhere are noted that were written to: a line for each, its client before its path.
     pub(super) record: Option<PathBuf>,
 }
 

@@ -18,9 +18,6 @@ use crate::{
     storage,
 };
 
-/// The name of the record in the data folder: a line for each file, its client before its path, and for each folder that was made.
-pub const WRITTEN_FILES: &str = "client-files";
-
 /// Stands before the path of a file or folder in which nothing is left to undo, in place of a client.
 const UNDONE: &str = "-";
 

@@ -7,10 +7,10 @@ use super::{
     Places, Settings,
     document::{split_mark, tree},
 };
-use crate::storage;
+use crate::storage::{self, DataFile};
 
-/// A file in the data folder that exists if its last daemon had `serverAuth`.
-const NOTE: &str = "had-server-auth";
+/// Exists if the last daemon with this data folder had `serverAuth`.
+const NOTE: DataFile = DataFile::HadServerAuth;
 
 /// What a blank file means.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Blank {
     pub fn after_last_daemon(places: &Places) -> Self {
         let mut folders = places.other_data_folders();
         folders.push(places.data_dir.clone());
-        if folders.iter().any(|folder| folder.join(NOTE).exists()) {
+        if folders.iter().any(|folder| NOTE.within(folder).exists()) {
             Self::Accident
         } else {
             Self::Beginning
@@ -51,7 +51,7 @@ impl Blank {
 
 /// Notes for the next daemon with this data folder whether these settings have `serverAuth`.
 pub(super) fn note_server_auth(data_dir: &Path, settings: &Settings) -> io::Result<()> {
-    let note = data_dir.join(NOTE);
+    let note = NOTE.within(data_dir);
     let (is_noted, has_auth) = (note.exists(), settings.server_auth.is_some());
     match (is_noted, has_auth) {
         (false, true) => storage::write_atomically(&note, b""),

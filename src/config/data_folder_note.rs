@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::Places;
-use crate::storage;
+use crate::storage::{self, DataFile};
 
 impl Places {
     /// Notes the data folder of a daemon, unless it is the default one.
@@ -33,7 +33,8 @@ impl Places {
         let file = self.config_file.to_string_lossy();
         let hash = blake3::hash(file.as_bytes()).to_hex();
         let digits: String = hash.chars().take(16).collect();
-        self.data_dir.join(format!("data-folder-{digits}"))
+        let name = DataFile::DataFolderNote.name();
+        self.data_dir.join(format!("{name}{digits}"))
     }
 }
 

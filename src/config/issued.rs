@@ -16,14 +16,8 @@ use serde_json::error::Category;
 use super::server_auth::{MOST_TOKENS, TokenHash, check_name, check_subject};
 use crate::{storage, text::moment};
 
-/// The file in the data folder.
-const FILE: &str = "tokens.json";
-
 /// The version of the file. The first one did not say which tokens `connect` issued.
 const VERSION: u32 = 2;
-
-/// Locked by whoever changes the file.
-const LOCK: &str = "tokens.lock";
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 4 << 20;
@@ -160,7 +154,7 @@ pub enum TokenError {
 impl IssuedTokens {
     /// The file of the tokens in a data folder.
     pub fn file_in(data_dir: &Path) -> PathBuf {
-        data_dir.join(FILE)
+        storage::DataFile::Tokens.within(data_dir)
     }
 
     /// The next step after an error with the file.
@@ -279,7 +273,7 @@ fn change<T>(
     storage::create_private_dir(data_dir)?;
     let mut options = File::options();
     let lock = storage::open_private_file(
-        &data_dir.join(LOCK),
+        &storage::DataFile::TokensLock.within(data_dir),
         options.read(true).append(true).create(true),
     )?;
     // A short wait: whoever holds it writes one small file.
@@ -356,11 +350,11 @@ mod tests {
         };
         IssuedTokens::add(folder, ben.clone()).expect("it is new");
         assert_eq!(of("ben-secret"), Some(ben.clone()));
-        let text = std::fs::read_to_string(folder.join(FILE)).expect("text");
+        let text = std::fs::read_to_string(IssuedTokens::file_in(folder)).expect("text");
         assert!(!text.contains("ben-secret"), "{text}");
         // A file of the first version is read, too.
         let first = text.replace("\"version\": 2", "\"version\": 1");
-        std::fs::write(folder.join(FILE), first).expect("ours");
+        std::fs::write(IssuedTokens::file_in(folder), first).expect("ours");
         assert_eq!(of("ben-secret"), Some(ben.clone()));
         let again = IssuedTokens::add(
             folder,
@@ -384,7 +378,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
         IssuedTokens::add(folder, token("ben")).expect("it is new");
-        let file = folder.join(FILE);
+        let file = IssuedTokens::file_in(folder);
         let good = std::fs::read_to_string(&file).expect("text");
         for bad in [
             good.replace("\"read\"", "\"everything\""),

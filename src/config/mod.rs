@@ -101,7 +101,7 @@ pub use oauth::OAuth;
 pub use otlp::OtlpEndpoint;
 pub use ourselves::{LeadsTo, OurAddress, loopback_port_of};
 pub use patch::{BadPatch, PatchedEntry, ServerPatch, differing};
-pub use places::{ChosenBy, LONGEST_SOCKET_PATH, NoHome, Places, RequestedPlaces, SOCKET};
+pub use places::{ChosenBy, LONGEST_SOCKET_PATH, NoHome, Places, RequestedPlaces};
 pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use raw::{WrittenTransport, schema};

@@ -9,9 +9,6 @@ use super::{references::VariableLookup, settings::Settings};
 /// The file's name in the platform's folder.
 const FILE_NAME: &str = "mcp_config.json";
 
-/// The name of the daemon's local socket in the data folder.
-pub const SOCKET: &str = "mcpproxy.sock";
-
 /// The most bytes of a socket's path: the system's field for it, without the null byte at its end.
 pub const LONGEST_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 

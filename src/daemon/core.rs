@@ -26,9 +26,10 @@ use crate::{
     process::{ChildLedger, LoginPath},
     router::Router,
     sessions::{
-        sealing::{API_KEY_FILE, KEY_FILE, KeptKey, SealingKey, SessionIds},
+        sealing::{KeptKey, SealingKey, SessionIds},
         session_records::{SessionRecords, SessionRecordsTask},
     },
+    storage::DataFile,
     telemetry::logging,
     text::Secret,
     trust::approvals::Lock,
@@ -229,19 +230,19 @@ struct Keys {
 impl Keys {
     /// The key of session ids is that of the settings, or one that the data folder keeps.
     fn open(settings: &Settings, data_dir: &Path) -> Result<Self, ServeError> {
-        let keep = |name: &str| {
-            KeptKey::of_folder(data_dir, name).map_err(|error| {
-                let failure = format!("{} cannot be used", data_dir.join(name).display());
+        let keep = |file: DataFile| {
+            KeptKey::of_folder(data_dir, file).map_err(|error| {
+                let failure = format!("{} cannot be used", file.within(data_dir).display());
                 ServeError::in_folder(&failure, data_dir, &error)
             })
         };
-        let api_key = keep(API_KEY_FILE)?;
+        let api_key = keep(DataFile::ApiKey)?;
         let of_operators = api_key.secret().clone();
         let mut kept = vec![api_key];
         let of_sessions = if let Some(secret) = &settings.session_key {
             SealingKey::of(secret)
         } else {
-            let session_key = keep(KEY_FILE)?;
+            let session_key = keep(DataFile::SessionKey)?;
             let sealing = session_key.key();
             kept.push(session_key);
             sealing

@@ -7,28 +7,22 @@ use tokio_util::sync::CancellationToken;
 
 use super::lock::{DataLock, LockState};
 use crate::{
-    management::DaemonLocation, runtime::sync::Guarded, sessions::sealing::KeptKey, storage,
+    management::DaemonLocation,
+    runtime::sync::Guarded,
+    sessions::sealing::KeptKey,
+    storage::{self, DataFile},
     telemetry::log_throttle::LogThrottle,
 };
 
 /// How often the files are checked.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Our own folders in it.
-const FOLDERS: &[&str] = &[
-    "approvals",
-    "catalog",
-    "children",
-    "logins",
-    "logs",
-    "reviews",
-    "sessions",
-];
-
 /// Makes the folder. One in which a subfolder leads elsewhere is refused, before anything is read or written there.
 pub(super) fn prepare(data_dir: &Path) -> io::Result<()> {
     storage::create_private_dir(data_dir)?;
-    let mut folders = FOLDERS.iter().map(|name| data_dir.join(name));
+    let mut folders = DataFile::FOLDERS
+        .iter()
+        .map(|folder| folder.within(data_dir));
     folders.try_for_each(|folder| storage::refuse_link(&folder))
 }
 
@@ -86,7 +80,9 @@ impl FolderFiles {
 
     fn remove_unfinished(&self) {
         let data_dir = self.0.lock.lock().data_dir().to_owned();
-        let inside = FOLDERS.iter().map(|name| data_dir.join(name));
+        let inside = DataFile::FOLDERS
+            .iter()
+            .map(|folder| folder.within(&data_dir));
         let inside = inside.filter(|folder| folder.is_dir());
         for folder in inside.chain([data_dir.clone()]) {
             if let Err(error) = storage::remove_unfinished(&folder) {

@@ -14,10 +14,10 @@ use super::http::Accept;
 #[cfg(unix)]
 use crate::{
     access::Peer,
-    config::{LONGEST_SOCKET_PATH, SOCKET},
+    config::LONGEST_SOCKET_PATH,
     daemon_client::DaemonError,
     runtime::sync::Guarded,
-    storage,
+    storage::{self, DataFile},
     telemetry::log_throttle::LogThrottle,
 };
 
@@ -40,7 +40,7 @@ pub(super) type LocalSocket = tokio::net::TcpListener;
 /// Refuses a data folder whose path is too long for the socket, before anything is written there.
 #[cfg(unix)]
 pub(super) fn check_path(data_dir: &Path) -> Result<(), ServeError> {
-    let path = data_dir.join(SOCKET);
+    let path = DataFile::Socket.within(data_dir);
     if path.as_os_str().len() <= LONGEST_SOCKET_PATH {
         return Ok(());
     }
@@ -53,7 +53,7 @@ pub(super) fn check_path(data_dir: &Path) -> Result<(), ServeError> {
 #[cfg(unix)]
 pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
     let listener = open(data_dir).map_err(|error| {
-        let path = data_dir.join(SOCKET);
+        let path = DataFile::Socket.within(data_dir);
         let step = match error.kind() {
             io::ErrorKind::PermissionDenied => {
                 "let your user write to the folder, or name another one with --data-dir"
@@ -82,7 +82,7 @@ pub(super) fn bind_locally(_: &Path) -> Result<Option<LocalSocket>, ServeError> 
 fn open(data_dir: &Path) -> io::Result<UnixListener> {
     use std::os::unix::fs::PermissionsExt;
 
-    let path = data_dir.join(SOCKET);
+    let path = DataFile::Socket.within(data_dir);
     if let Err(error) = std::fs::remove_file(&path)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -97,7 +97,7 @@ fn open(data_dir: &Path) -> io::Result<UnixListener> {
 impl LocalSocket {
     /// Makes it again if it is gone.
     fn look(&self) {
-        if self.data_dir.join(SOCKET).exists() {
+        if DataFile::Socket.within(&self.data_dir).exists() {
             return;
         }
         let made = storage::create_private_dir(&self.data_dir).and_then(|()| open(&self.data_dir));

@@ -10,9 +10,9 @@ use std::{
 
 use super::ServeError;
 use crate::{
-    config::{SOCKET, duration},
+    config::duration,
     management::DaemonLocation,
-    storage::{self, FileIdentity},
+    storage::{self, DataFile, FileIdentity},
 };
 
 /// How long a holder may take to write who it is, which it does before it serves.
@@ -166,12 +166,12 @@ impl DataLock {
     }
 
     fn address_file(&self) -> PathBuf {
-        self.data_dir.join("address")
+        DataFile::Address.within(&self.data_dir)
     }
 }
 
 fn file_of(data_dir: &Path) -> PathBuf {
-    data_dir.join("lock")
+    DataFile::Lock.within(data_dir)
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -185,7 +185,7 @@ impl Drop for DataLock {
         // What another daemon has put into a folder that was removed under us is its own.
         if self.is_there() {
             // Gone already, or left for the next daemon to overwrite. The socket is opened under this lock.
-            for file in [self.address_file(), self.data_dir.join(SOCKET)] {
+            for file in [self.address_file(), DataFile::Socket.within(&self.data_dir)] {
                 let _ = std::fs::remove_file(file);
             }
         }

@@ -27,10 +27,9 @@ pub use crate::text::percent::encoded;
 
 use crate::{
     api::FilesApi,
-    config::SOCKET,
     failure::{ErrorCode, Failure, NextStep, in_plain_words},
     management::{Files, StatusReport, version_note},
-    storage::in_words,
+    storage::{DataFile, in_words},
     wire::json_fault,
 };
 
@@ -144,7 +143,7 @@ impl DaemonClient {
 
     /// Connects to the daemon of a data folder.
     pub async fn connect(data_dir: &Path) -> Result<Self, DaemonError> {
-        let socket = data_dir.join(SOCKET);
+        let socket = DataFile::Socket.within(data_dir);
         let stream = open_socket(&socket)
             .await
             .map_err(|error| not_opened(&socket, &error))?;

@@ -16,9 +16,6 @@ const WRITABLE: u32 = 0o022;
 /// Others may read, write or enter.
 const OPEN: u32 = 0o077;
 
-/// A file that is written and removed again.
-const PROBE: &str = ".doctor";
-
 /// How many bytes it has: a full disk has room for fewer.
 const PAGE: usize = 4096;
 
@@ -74,7 +71,7 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
         let what = "the data folder belongs to another user, so your daemon cannot use it";
         return Some(DoctorFinding::fail(FILES, what, fix).at(place));
     }
-    let probe = folder.join(PROBE);
+    let probe = storage::DataFile::DoctorProbe.within(folder);
     let written = storage::write_atomically(&probe, &[0; PAGE]);
     if let Err(error) = written.and_then(|()| storage::remove(&probe)) {
         let why = storage::in_words(&error);
@@ -226,7 +223,7 @@ mod tests {
         set(&log, 0o600);
         std::os::unix::fs::symlink("/usr", data.join("children")).expect("ours");
         check(DoctorSeverity::Ok, "only you");
-        fs::create_dir(data.join(super::PROBE)).expect("ours");
+        fs::create_dir(super::storage::DataFile::DoctorProbe.within(&data)).expect("ours");
         check(DoctorSeverity::Fail, "cannot be written");
     }
 }

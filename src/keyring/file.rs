@@ -15,12 +15,6 @@ use serde_json::error::Category;
 use super::error::KeyringError;
 use crate::{storage, text::secret::Secret};
 
-/// The file within the data folder.
-const FILE: &str = "secrets.json";
-
-/// The file that is locked while the secrets are changed.
-const LOCK: &str = "secrets.lock";
-
 /// The only version of the format so far.
 const VERSION: u32 = 1;
 
@@ -48,7 +42,7 @@ impl SecretsFile {
     pub(super) fn in_folder(data_dir: &Path) -> Self {
         Self {
             folder: data_dir.to_owned(),
-            path: data_dir.join(FILE),
+            path: storage::DataFile::Secrets.within(data_dir),
         }
     }
 
@@ -136,7 +130,10 @@ impl SecretsFile {
     fn lock(&self) -> io::Result<File> {
         let mut options = File::options();
         let options = options.write(true).create(true);
-        let file = storage::open_private_file(&self.folder.join(LOCK), options)?;
+        let file = storage::open_private_file(
+            &storage::DataFile::SecretsLock.within(&self.folder),
+            options,
+        )?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {
@@ -157,7 +154,9 @@ impl SecretsFile {
         let step = match error.kind() {
             io::ErrorKind::WouldBlock => format!(
                 "end the process that locks {}, then try again",
-                self.folder.join(LOCK).display()
+                storage::DataFile::SecretsLock
+                    .within(&self.folder)
+                    .display()
             ),
             _ => storage::disk_step(&self.path, error),
         };

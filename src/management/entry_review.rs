@@ -15,7 +15,7 @@ use crate::{
     config::{
         self, AgentTexts, ReviewedValue, Settings, ShownSettings, reviewed_values, written_entry,
     },
-    storage,
+    storage::{self, DataFile},
     text::names::ServerName,
 };
 
@@ -235,7 +235,11 @@ fn is_quarantined(entry: &Map<String, Value>) -> bool {
 
 fn file(data_dir: &Path, name: &str) -> Option<PathBuf> {
     let name = ServerName::parse(name).ok()?;
-    Some(data_dir.join("reviews").join(format!("{name}.json")))
+    Some(
+        DataFile::Reviews
+            .within(data_dir)
+            .join(format!("{name}.json")),
+    )
 }
 
 #[cfg(test)]

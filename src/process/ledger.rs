@@ -27,9 +27,6 @@ pub fn own_mark() -> Option<HeaderValue> {
     HeaderValue::try_from(std::env::var(MARK).ok()?).ok()
 }
 
-/// The folder within the data folder.
-pub(super) const FOLDER: &str = "children";
-
 /// The ledger of one daemon. Clones are the same ledger.
 #[derive(Debug, Clone)]
 pub struct ChildLedger {
@@ -76,7 +73,7 @@ pub(super) struct Started {
 impl ChildLedger {
     /// Opens the ledger in the data folder and makes its folder if need be. Reads nothing yet.
     pub fn open(data_dir: &Path) -> io::Result<Self> {
-        storage::create_private_subfolder(&data_dir.join(FOLDER))?;
+        storage::create_private_subfolder(&storage::DataFile::Children.within(data_dir))?;
         Self::existing(data_dir)
     }
 
@@ -92,7 +89,7 @@ impl ChildLedger {
     }
 
     pub(super) fn existing_as(data_dir: &Path, daemon: DaemonRecord) -> io::Result<Self> {
-        let folder = data_dir.join(FOLDER);
+        let folder = storage::DataFile::Children.within(data_dir);
         storage::refuse_link(&folder)?;
         Ok(Self {
             shared: Arc::new(LedgerShared {

@@ -2,10 +2,8 @@
 
 use std::{fs, path::Path};
 
-use super::{
-    ledger::{self, FOLDER},
-    process_table,
-};
+use super::{ledger, process_table};
+use crate::storage::DataFile;
 
 /// The resident memory of this process, in bytes.
 pub fn own_memory() -> Option<u64> {
@@ -16,7 +14,7 @@ pub fn own_memory() -> Option<u64> {
 /// runs is in a container. Blocks for some milliseconds.
 pub fn memory_of_server(data_dir: &Path, server: &str) -> Option<u64> {
     let (own, numbering) = (std::process::id(), process_table::pid_namespace());
-    let entries = fs::read_dir(data_dir.join(FOLDER)).ok()?;
+    let entries = fs::read_dir(DataFile::Children.within(data_dir)).ok()?;
     let groups = entries.filter_map(|entry| {
         let (announced, started) = ledger::parse(&ledger::read(&entry.ok()?.path()).ok()?)?;
         let is_ours = announced.daemon.pid == own && announced.daemon.numbering == numbering;

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     runtime::sync::Guarded,
+    storage::DataFile,
     text::{
         MASK, Secrets, ServerName, TextKind,
         redact::{self, KeyBlock},
@@ -44,7 +45,9 @@ pub struct StderrLog {
 
 /// The file of a server's log.
 pub fn server_log_file(data_dir: &Path, server: &ServerName) -> PathBuf {
-    data_dir.join("logs").join(format!("server-{server}.log"))
+    DataFile::Logs
+        .within(data_dir)
+        .join(format!("server-{server}.log"))
 }
 
 /// Removes the log of a server that no daemon runs. Blocks.

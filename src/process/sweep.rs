@@ -139,7 +139,7 @@ pub fn left_behind(data_dir: &Path) -> BTreeSet<ServerName> {
 
 /// The entries of dead daemons in this data folder. Removes no meaningless file: a daemon may be writing it right now.
 fn left_in(data_dir: &Path) -> Vec<OrphanEntry> {
-    if !data_dir.join(ledger::FOLDER).is_dir() {
+    if !storage::DataFile::Children.within(data_dir).is_dir() {
         return Vec::new();
     }
     match ChildLedger::existing(data_dir) {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{FileIdentity, if_there, of_file, ownership::open_private_file};
+use super::{DataFile, FileIdentity, if_there, of_file, ownership::open_private_file};
 
 /// The ending of the temporary name.
 const NEW: &str = ".new";
@@ -45,7 +45,7 @@ const RESERVED: usize = 64 << 10;
 /// Files in the data folder whose space is for what must be written even on a full disk, such as the revocation of a token. There are
 /// several, because whoever fills the disk also takes the space that a used reserve frees.
 fn reserves(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    (1..=8).map(|n| folder.join(format!("reserve.{n}")))
+    (1..=8).map(|n| folder.join(format!("{}.{n}", DataFile::Reserve.name())))
 }
 
 /// Creates the missing reserves of a folder, as far as there is space for them.

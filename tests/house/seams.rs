@@ -11,6 +11,13 @@ const CALLERS: &[Exception] = &[(
     "the name itself, which nobody else may have",
 )];
 
+/// Who names a file in the data folder, besides `storage`.
+const IN_DATA_FOLDER: &[Exception] = &[(
+    "config/data_folder_note.rs",
+    1,
+    "its name has an ending for each configuration",
+)];
+
 /// Who looks whether a server is switched off or held, besides the gate, which decides, and `config`, which reads and writes it.
 const SHOWN: &[Exception] = &[(
     "management/server_row.rs",
@@ -247,6 +254,13 @@ fn the_configuration_file_is_read_in_one_way() {
         line.contains("config_file") && (line.contains("fs::read") || line.contains("File::open"))
     });
     assert_none_but(&found, &[], "read it with `config::read_text`");
+}
+
+#[test]
+fn the_data_folder_has_only_what_is_in_its_list() {
+    let joins = ["data_dir.join(", "data_dir().join("];
+    let found = found_in_code(|_, line| joins.iter().any(|join| line.contains(join)));
+    assert_none_but(&found, IN_DATA_FOLDER, "name it in `storage::DataFile`");
 }
 
 #[test]

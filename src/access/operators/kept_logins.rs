@@ -10,9 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{config::TokenHash, storage, text::moment};
 
-/// The file in the data folder.
-const FILE: &str = "page-logins.json";
-
 /// Limit: the largest file, in bytes.
 const LARGEST: u64 = 64 << 10;
 
@@ -48,7 +45,8 @@ impl PageLogin {
 
 /// The sessions in this data folder; none if the file is missing or cannot be read. Blocks.
 pub(super) fn read(data_dir: &Path) -> Vec<PageLogin> {
-    let text = storage::read_text(&data_dir.join(FILE), LARGEST).unwrap_or_default();
+    let text = storage::read_text(&storage::DataFile::PageLogins.within(data_dir), LARGEST)
+        .unwrap_or_default();
     let stored = serde_json::from_str::<Stored>(&text).ok();
     let stored = stored.filter(|stored| stored.version == 1);
     stored.map_or_else(Vec::new, |stored| stored.sessions)
@@ -60,5 +58,8 @@ pub(super) fn write(data_dir: &Path, sessions: Vec<PageLogin>) -> io::Result<()>
         version: 1,
         sessions,
     };
-    storage::write_atomically(&data_dir.join(FILE), &serde_json::to_vec(&stored)?)
+    storage::write_atomically(
+        &storage::DataFile::PageLogins.within(data_dir),
+        &serde_json::to_vec(&stored)?,
+    )
 }

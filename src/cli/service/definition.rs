@@ -10,6 +10,7 @@ use crate::{
     },
     management::Files,
     process,
+    storage::DataFile,
 };
 
 /// Marks the files that `mcpproxy service install` wrote.
@@ -62,7 +63,7 @@ impl ServiceDefinition {
             variables: variables.into_iter().collect(),
             // Beside the configuration.
             environment_file: utf8(&places.config_file.with_file_name("mcpproxy.env"))?,
-            log_folder: utf8(&files.data_dir().join("logs"))?,
+            log_folder: utf8(&DataFile::Logs.within(files.data_dir()))?,
         })
     }
 }

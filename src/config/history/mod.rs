@@ -227,7 +227,7 @@ impl History {
             ..State::default()
         };
         Self(Arc::new(Parts {
-            file: data_dir.map(|folder| folder.join(store::FILE)),
+            file: data_dir.map(|folder| storage::DataFile::History.within(folder)),
             state: Guarded::new(state),
         }))
     }
@@ -239,7 +239,7 @@ impl History {
 
     /// The step after an error of its file, which the error names.
     pub fn step_after(error: &io::Error) -> String {
-        let remedy = storage::disk_remedy(Path::new(store::FILE), error);
+        let remedy = storage::disk_remedy(Path::new(storage::DataFile::History.name()), error);
         remedy.unwrap_or_else(|| "let your user read the data folder".to_owned())
     }
 

@@ -11,9 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::{HistoryEntry, reverse_edit::ReverseEdit, text_mark::TextMark};
 use crate::storage;
 
-/// The file in the data folder.
-pub(super) const FILE: &str = "config-history.jsonl";
-
 /// Limit: bytes of the file; when it is larger, the older half of the changes is removed.
 const LARGEST: u64 = 8 << 20;
 
@@ -178,6 +175,7 @@ mod tests {
         edit::EditError,
         history::{ChangeWay, UndoTarget},
     };
+    use crate::storage::DataFile;
 
     #[test]
     fn numbers_go_on_behind_a_line_of_any_length() {
@@ -185,7 +183,7 @@ mod tests {
         let long = "x".repeat(2 << 20);
         let line = |id: u64, more: &str| format!("{}\n", json!({"id": id, "more": more}));
         let written = line(7, "") + &line(8, &long);
-        fs::write(folder.path().join(FILE), written).expect("the folder is ours");
+        fs::write(DataFile::History.within(folder.path()), written).expect("the folder is ours");
         let history = History::new(Some(folder.path()), None);
         let next = || history.note_token("ci", None, Some(true.into()), &ChangeOf::this_task());
         assert_eq!((next(), next()), (Some(9), Some(10)));
@@ -202,7 +200,7 @@ mod tests {
         let text = json!({"mcpServers": servers}).to_string();
         fs::write(&file, &text).expect("the folder is ours");
         history.note_file(&file);
-        let size = fs::metadata(folder.path().join(FILE)).expect("it is there");
+        let size = fs::metadata(DataFile::History.within(folder.path())).expect("it is there");
         assert!(size.len() < LONGEST as u64, "{size:?}");
         let entries = history.entries().expect("it can be read");
         assert_eq!(entries[0].author.way, ChangeWay::File);
@@ -225,8 +223,8 @@ mod tests {
         let of_file = r#"{"id":1,"at":"2026-01-01T00:00:00Z","by":"operator","way":"terminal","changes":[{"path":["top_k"],"before":4,"after":5}],"needs":"nothing","text_before":"aa","text_after":"bb","back":{"at":10,"remove":1,"insert":"4"}}"#;
         let beside = r#"{"id":2,"at":"2026-01-01T00:00:00Z","by":"operator","way":"page","changes":[{"path":["tokens","ci"],"after":{}}],"needs":"nothing","text_after":""}"#;
         let text = format!("{of_file}\n{beside}\n");
-        fs::write(folder.path().join(FILE), &text).expect("the folder is ours");
-        let known = read(&folder.path().join(FILE)).expect("it can be read");
+        fs::write(DataFile::History.within(folder.path()), &text).expect("the folder is ours");
+        let known = read(&DataFile::History.within(folder.path())).expect("it can be read");
         let text = known[0].text.as_ref().expect("it is one of the file");
         assert_eq!(text.after.as_str(), "bb");
         assert_eq!(line(&known[0]).expect("JSON"), format!("{of_file}\n"));

@@ -15,12 +15,6 @@ use ring::{
 use super::{ALGORITHM, LABEL, Sealer};
 use crate::{storage, text::secret::Secret};
 
-/// The file with the key of session ids, in the data folder.
-pub const KEY_FILE: &str = "session_key";
-
-/// The file with the API key, in the data folder.
-pub const API_KEY_FILE: &str = "api_key";
-
 /// Bytes of a generated key.
 const BYTES: usize = 32;
 
@@ -53,9 +47,9 @@ impl SealingKey {
 }
 
 impl KeptKey {
-    /// Reads the secret from the file of this name in the folder, or generates one and writes it. A damaged file is set aside.
-    pub fn of_folder(data_dir: &Path, name: &str) -> io::Result<Self> {
-        let file = data_dir.join(name);
+    /// Reads the secret from this file in the folder, or generates one and writes it. A damaged file is set aside.
+    pub fn of_folder(data_dir: &Path, file: storage::DataFile) -> io::Result<Self> {
+        let file = file.within(data_dir);
         match storage::if_there(read(&file))? {
             Some(Some(secret)) => return Ok(Self { secret, file }),
             Some(None) => {
@@ -118,12 +112,13 @@ mod tests {
     fn a_key_is_made_once_and_a_damaged_one_is_set_aside() {
         let folder = tempfile::tempdir().expect("a folder");
         let sealer = || {
-            let kept = KeptKey::of_folder(folder.path(), KEY_FILE).expect("a folder of ours");
+            let kept = KeptKey::of_folder(folder.path(), storage::DataFile::SessionKey)
+                .expect("a folder of ours");
             kept.key().sealer()
         };
         let text = sealer().seal(b"x", &[]).expect("there are random bytes");
         assert!(sealer().open(&text, &[]).is_some(), "the same key");
-        let file = folder.path().join(KEY_FILE);
+        let file = storage::DataFile::SessionKey.within(folder.path());
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
@@ -133,7 +128,8 @@ mod tests {
         fs::write(&file, "short").expect("writable");
         assert!(sealer().open(&text, &[]).is_none(), "another key");
         assert!(file.with_extension("damaged").exists());
-        let kept = KeptKey::of_folder(folder.path(), KEY_FILE).expect("a folder of ours");
+        let kept = KeptKey::of_folder(folder.path(), storage::DataFile::SessionKey)
+            .expect("a folder of ours");
         fs::remove_file(&file).expect("it is there");
         fs::create_dir(&file).expect("its place is free");
         let error = kept.write_again().expect_err("a folder is in its place");

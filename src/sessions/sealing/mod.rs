@@ -13,7 +13,7 @@ use ring::{
 };
 
 pub use self::{
-    key::{API_KEY_FILE, KEY_FILE, KeptKey, SealingKey, random_secret},
+    key::{KeptKey, SealingKey, random_secret},
     session_id::{Agreement, Bound, MAX_SESSION_ID, SessionIds},
 };
 

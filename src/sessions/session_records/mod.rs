@@ -23,7 +23,7 @@ use self::{
     kept::KeptIndex,
     queue::{SessionAction, SessionCommands},
 };
-use crate::{runtime::sync::Guarded, text::moment};
+use crate::{runtime::sync::Guarded, storage::DataFile, text::moment};
 
 /// How long a caller waits for the disk. The command is carried out all the same.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
@@ -175,5 +175,5 @@ pub fn now() -> u32 {
 }
 
 fn folder(data_dir: &Path) -> PathBuf {
-    data_dir.join("sessions")
+    DataFile::Sessions.within(data_dir)
 }

@@ -221,7 +221,7 @@ pub fn prune(data_dir: &Path, is_known: impl Fn(&str) -> bool) {
 }
 
 fn folder(data_dir: &Path) -> PathBuf {
-    data_dir.join("approvals")
+    storage::DataFile::Approvals.within(data_dir)
 }
 
 fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
