@@ -94,6 +94,9 @@ impl UninstallCommand {
         };
         let moved = moved_from(&places);
         done.disconnect(&places, &reaching, &meant, true);
+        if self.purge {
+            done.delete_files(&files, true);
+        }
         if out.is_json() && self.dry_run {
             return output::print_value(&done);
         }
@@ -122,6 +125,7 @@ impl UninstallCommand {
             return Ok(());
         }
         done.forget_plan();
+        done.files = own_files(&files);
         done.restore_clients(&places, &reaching, &meant);
         done.end_daemon(&files, out).await;
         done.purge &= done.failures.is_empty();
@@ -135,16 +139,26 @@ impl UninstallCommand {
     }
 }
 
-/// Deletes a data folder, unless it has something else, too.
-fn delete_folder(folder: &Path, config: &Path) -> io::Result<()> {
-    let folder = real(folder);
-    for found in fs::read_dir(&folder)? {
+/// Deletes a data folder, unless it has something else, too. `is_dry` only says whether it would be deleted.
+fn delete_folder(folder: &Path, config: &Path, is_dry: bool) -> io::Result<()> {
+    let holds_home = env::home_dir().is_some_and(|home| real(&home).starts_with(real(folder)));
+    if holds_home {
+        let why = "it contains your home folder; delete mcpproxy's files in it yourself";
+        return Err(io::Error::other(why));
+    }
+    let config = config.file_name().unwrap_or_default().to_string_lossy();
+    let beside_config = format!(".{config}.");
+    for found in fs::read_dir(folder)? {
         let name = found?.file_name();
-        let text = name.to_string_lossy();
-        if !DataFile::is_one(&text) && config.file_name() != Some(&name) {
-            let why = format!("{} in it is not mcpproxy's; move that away", name.display());
+        let name = name.to_string_lossy();
+        let is_config = name == config || name.starts_with(&beside_config);
+        if !is_config && !DataFile::is_one(&name) {
+            let why = format!("{name} in it is not mcpproxy's; move that away");
             return Err(io::Error::other(why));
         }
+    }
+    if is_dry {
+        return Ok(());
     }
     fs::remove_dir_all(folder)
 }
@@ -154,16 +168,22 @@ fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// What mcpproxy wrote behind a path: where that is a link, which is the user's, its target.
+fn written(path: &Path) -> PathBuf {
+    if path.is_symlink() {
+        real(path)
+    } else {
+        path.to_owned()
+    }
+}
+
 /// The configuration file and the data folder, if they exist and are mcpproxy's own: not a file that the Go program uses, too,
 /// and not a folder that never was a data folder.
 fn own_files(files: &Files) -> Vec<PathBuf> {
     let (config, data) = (files.config_file(), files.data_dir());
     let is_ours = files.places().chosen_by != ChosenBy::GoProgram && config.is_file();
-    let holds_home = env::home_dir().is_some_and(|home| real(&home).starts_with(real(data)));
-    let has_file = [DataFile::Lock, DataFile::ClientFiles].map(|file| file.within(data).is_file());
-    let is_data = has_file.contains(&true) || DataFile::Approvals.within(data).is_dir();
-    let config = is_ours.then(|| config.to_owned());
-    let data = (is_data && !holds_home).then(|| data.to_owned());
+    let config = is_ours.then(|| written(config));
+    let data = DataFile::are_in(data).then(|| written(data));
     config.into_iter().chain(data).collect()
 }
 
@@ -267,9 +287,21 @@ impl Uninstalled {
             failures.extend(removed.err().map(CommandFailure::from));
             is_removed
         });
+        self.delete_files(files, false);
+        let links = [files.config_file(), files.data_dir()].into_iter();
+        let links = links.filter(|path| path.is_symlink() && !path.exists());
+        self.next_steps
+            .extend(links.map(|link| format!("delete the link {}", link.display())));
+    }
+
+    /// Deletes the files of mcpproxy, or with `is_dry` only finds those that would be deleted.
+    fn delete_files(&mut self, files: &Files, is_dry: bool) {
+        let failures = &mut self.failures;
         self.files.retain(|file| {
             let deleted = if file.is_dir() {
-                delete_folder(file, files.config_file())
+                delete_folder(file, files.config_file(), is_dry)
+            } else if is_dry {
+                Ok(())
             } else {
                 if let (Some(folder), Some(name)) = (file.parent(), file.file_name()) {
                     let lock = format!(".{}.lock", name.to_string_lossy());
@@ -278,7 +310,8 @@ impl Uninstalled {
                 }
                 fs::remove_file(file)
             };
-            if let Some(folder) = file.parent().filter(|folder| folder.ends_with("mcpproxy")) {
+            let folder = file.parent().filter(|folder| folder.ends_with("mcpproxy"));
+            if let Some(folder) = folder.filter(|_| !is_dry) {
                 // This fails if the folder has other files.
                 let _ = fs::remove_dir(folder);
             }
@@ -286,7 +319,7 @@ impl Uninstalled {
                 .err()
                 .filter(|error| error.kind() != io::ErrorKind::NotFound);
             let failed = failed.map(|error| {
-                let what = format!("failed to delete {}: {}", file.display(), in_words(&error));
+                let what = format!("{} is not deleted: {}", file.display(), in_words(&error));
                 CommandFailure::failed(what)
             });
             let is_deleted = failed.is_none();
@@ -400,14 +433,18 @@ mod tests {
             fs::create_dir_all(&data).expect("ours");
             fs::write(data.join(name), "").expect("writable");
         };
-        for name in ["lock", "my.json", "secrets.json.new", "data-folder-0"] {
+        let unfinished = ["secrets.json.new", "activity.redb.damaged-1", "reserve.1"];
+        let files = ["lock", "my.json", ".my.json.lock", "data-folder-0"];
+        for name in files.into_iter().chain(unfinished) {
             make(name);
         }
-        delete_folder(&data, &config).expect("nothing else is in it");
+        delete_folder(&data, &config, true).expect("nothing else is in it");
+        assert!(data.join("lock").exists());
+        delete_folder(&data, &config, false).expect("nothing else is in it");
         assert!(!data.exists());
         make("lock");
         make("photo.jpg");
-        let error = delete_folder(&data, &config).expect_err("a photo is in it");
+        let error = delete_folder(&data, &config, false).expect_err("a photo is in it");
         assert!(error.to_string().contains("photo.jpg"), "{error}");
         assert!(data.join("lock").exists());
     }

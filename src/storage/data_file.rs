@@ -68,4 +68,10 @@ impl DataFile {
             })
         })
     }
+
+    /// Whether a folder has a file of mcpproxy, or approvals.
+    pub fn are_in(folder: &Path) -> bool {
+        let has_file = Self::NAMES.iter().any(|name| folder.join(name).is_file());
+        has_file || Self::Approvals.within(folder).is_dir()
+    }
 }
