@@ -34,7 +34,15 @@ pub(super) fn for_sender(failure: Failure) -> Failure {
     if ChangeAuthor::of_this_task().way == ChangeWay::Terminal {
         return failure;
     }
-    failure.over_rest().without_commands()
+    let failure = failure.over_rest();
+    let words = failure.hint.for_people();
+    let step = failure
+        .step
+        .map(|step| step.or_request(words).without_commands());
+    Failure {
+        step: step.map(Box::new),
+        ..failure
+    }
 }
 
 #[cfg(test)]

@@ -170,16 +170,6 @@ impl Failure {
         RpcError::new(RpcError::INTERNAL, failure.error).with_data(data)
     }
 
-    /// With other words in place of a step that is in those of a terminal: the hint, or those for REST where that is for models.
-    #[must_use]
-    pub fn without_commands(mut self) -> Self {
-        if let Some(NextStep::Act { how, request }) = self.step.as_deref_mut() {
-            let request = request.clone().filter(|_| self.hint.is_for_models);
-            *how = request.unwrap_or_else(|| self.hint.for_people().into());
-        }
-        self
-    }
-
     /// This step, after the name that was probably meant; the hint where there is no step.
     fn or_meant(&self, step: Option<String>) -> String {
         match (step, &self.closest) {
@@ -285,7 +275,6 @@ mod tests {
         assert_eq!(failure.hint.advice(), "Tell the user.");
         assert_eq!(failure.hint.for_people(), "");
         assert_eq!(failure.terminal_step(), "open it");
-        assert_eq!(failure.clone().without_commands().step, failure.step);
         assert_eq!(failure.over_rest().hint.for_people(), "Open it.");
         let (step, hint) = (NextStep::AllowLongerCalls, "It may have run.");
         let failure = Failure::for_agents(ErrorCode::TimedOut, "no", hint, step);

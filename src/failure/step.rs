@@ -180,11 +180,11 @@ impl NextStep {
         Self::Act { how, request }
     }
 
-    /// With words for the REST API.
+    /// With words for the REST API, where it has none.
     #[must_use]
     pub fn or_request(self, words: impl Into<Box<str>>) -> Self {
         match self {
-            Self::Act { how, .. } => Self::Act {
+            Self::Act { how, request: None } => Self::Act {
                 how,
                 request: Some(words.into()),
             },
