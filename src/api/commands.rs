@@ -70,7 +70,10 @@ async fn find(State(api): State<Api>, Params(query): Params<CommandQuery>) -> An
     let found = blocking(move || {
         let base = BaseEnvironment::new(&settings.environment, login_path.as_deref());
         match query.into_entry(&file) {
-            Ok((entry, values)) => entry.found(&base).without(&Secrets::new(values)),
+            Ok((entry, values)) => {
+                let values = Secrets::new(values);
+                entry.found(&base, &values).without(&values)
+            }
             Err(unjudged) => unjudged,
         }
     });
@@ -123,7 +126,8 @@ impl CommandQuery {
 const NOT_JUDGED: &str = "add the server; its row shows the reason if it cannot start";
 
 impl EntryCommand {
-    fn found(self, base: &BaseEnvironment) -> FoundCommand {
+    fn found(self, base: &BaseEnvironment, values: &Secrets) -> FoundCommand {
+        let hidden = |text: &str| values.redacted(text).into_owned();
         let judged = FoundCommand {
             judged: true,
             ..FoundCommand::default()
@@ -136,7 +140,7 @@ impl EntryCommand {
             },
             Err(error) => FoundCommand {
                 reason: Some(error.to_string()),
-                next_step: Some(error.step().at_terminal("")),
+                next_step: Some(error.step().shown(hidden).at_terminal("")),
                 closest: closest_program(&error),
                 ..judged
             },
@@ -147,7 +151,7 @@ impl EntryCommand {
 impl FoundCommand {
     /// Masks the values of variables, which may be credentials.
     fn without(mut self, values: &Secrets) -> Self {
-        let texts = [&mut self.file, &mut self.reason, &mut self.next_step];
+        let texts = [&mut self.file, &mut self.reason];
         for text in texts.into_iter().flatten() {
             *text = values.redacted(text).into_owned();
         }

@@ -213,7 +213,7 @@ impl NextStep {
         }
     }
 
-    /// With its words passed through this.
+    /// With its words passed through this. A command of which that hides a part gives way to words.
     #[must_use]
     pub fn shown(self, show: impl Fn(&str) -> String) -> Self {
         match self {
@@ -221,7 +221,14 @@ impl NextStep {
                 how: how.map(|how| show(&how).into()),
                 key,
             },
-            Self::Act { how, .. } => Self::act(show(&how)),
+            Self::Act {
+                how,
+                request: Some(words),
+            } if show(&how) != *how => Self::act(show(&words)).for_all(),
+            Self::Act { how, request } => Self::Act {
+                how: show(&how).into(),
+                request,
+            },
             step => step,
         }
     }
@@ -421,6 +428,15 @@ mod tests {
         ] {
             assert_eq!(NextStep::FIX.over_rest(name).as_deref(), Some(request));
         }
+    }
+
+    #[test]
+    fn a_command_of_which_a_part_is_hidden_gives_way_to_words() {
+        let step = || NextStep::act("`chmod +x /a/b`").or_request("make it executable");
+        let whole = step().shown(str::to_owned);
+        assert_eq!(whole, step());
+        let hidden = step().shown(|text| text.replace("/a", "***"));
+        assert_eq!(hidden.at_terminal(""), "make it executable");
     }
 
     #[test]

@@ -237,7 +237,8 @@ impl SpawnError {
             Self::NoShell { step, .. } => step,
             Self::NotExecutable { file } => {
                 let file = names::shell_word(&file.to_string_lossy());
-                return NextStep::act(format!("`chmod +x {file}`"));
+                return NextStep::act(format!("`chmod +x {file}`"))
+                    .or_request("make the file in its `command` executable");
             }
             Self::NoFolder { .. } => {
                 return NextStep::fix_key("cwd", "create the folder, or correct `cwd`");

@@ -89,7 +89,8 @@ async fn a_command_that_does_not_exist_says_so_in_short_and_what_to_do() {
     // No change of the entry makes a file executable.
     let error = refuse(&ground, |launch| launch.command = "/etc/passwd".into());
     assert_eq!(error.step().at_terminal("new"), "`chmod +x /etc/passwd`");
-    assert_eq!(error.step().over_rest("new"), None);
+    let words = "make the file in its `command` executable";
+    assert_eq!(error.step().over_rest("new").as_deref(), Some(words));
 
     let error = refuse(&ground, |launch| {
         launch.cwd = Some("/no/such/folder".into());
