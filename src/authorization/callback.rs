@@ -4,7 +4,7 @@ use http::Uri;
 use url::form_urlencoded;
 
 /// The parameters of a redirect.
-#[derive(Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Callback {
     /// The code that is exchanged for tokens.
     pub code: Option<String>,

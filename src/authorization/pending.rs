@@ -62,6 +62,8 @@ pub(super) struct PendingLogin {
     state: String,
     /// Taken by the first callback of this login.
     prepared: Guarded<Option<PreparedLogin>>,
+    /// That callback.
+    callback: Guarded<Option<Callback>>,
     outcome: watch::Sender<Outcome>,
     stop: CancellationToken,
     /// Nothing listens for the browser any more.
@@ -76,6 +78,10 @@ impl PendingLogin {
             return Err(another_page(
                 "no login of this server waits for this address",
             ));
+        }
+        if *self.callback.lock().get_or_insert_with(|| callback.clone()) != callback {
+            let why = "another address was already given for this login";
+            return Err(LoginError::Failed(why.to_owned()));
         }
         let prepared = self.prepared.lock().take();
         // A code can be exchanged once only. If its address comes again, the outcome is the same.
@@ -202,6 +208,7 @@ impl PendingLogins {
             login: self.login.clone(),
             state: prepared.state.clone(),
             prepared: Guarded::new(Some(prepared)),
+            callback: Guarded::default(),
             outcome: watch::Sender::new(None),
             stop: self.stop.child_token(),
             closed: CancellationToken::new(),

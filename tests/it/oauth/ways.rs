@@ -216,6 +216,11 @@ async fn a_pasted_address_ends_a_login() {
     for _ in 0..2 {
         assert_eq!(paste(&back).await.json(), json!({"state": "done"}));
     }
+    let other = paste(&format!("{back}&error=access_denied")).await;
+    has!(
+        other.text(),
+        "another address was already given for this login"
+    );
     assert_eq!(server.grants("authorization_code").len(), 1);
     wait_for_state(&daemon, "Ready").await;
 }
