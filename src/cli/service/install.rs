@@ -73,7 +73,7 @@ impl InstallService {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         if !self.dry_run {
-            return print(&self.install(&files, false).await?, out);
+            return print(self.install(&files, false).await?, out);
         }
         let (file, definition) = self.definition(&files)?;
         let text = file.text(&definition);
@@ -299,10 +299,19 @@ fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) 
     hints
 }
 
-fn print(report: &InstallReport, out: Output) -> Done {
+fn print(report: InstallReport, out: Output) -> Done {
     if out.is_json() {
-        return output::print_value(report);
+        output::print_value(&report)?;
+    } else {
+        print_facts(&report, out)?;
     }
+    match report.unmanaged {
+        Some(failure) => Err(failure.undone("the service was not enabled").shown()),
+        None => Ok(()),
+    }
+}
+
+fn print_facts(report: &InstallReport, out: Output) -> Done {
     let did = match (report.changed, report.was_there) {
         (false, _) => "already installed and up to date",
         (true, true) => "the file was replaced",
@@ -322,17 +331,10 @@ fn print(report: &InstallReport, out: Output) -> Done {
         ("log", report.logs.clone()),
     ];
     output::print_facts(facts)?;
-    let unmanaged = report.unmanaged.as_ref();
-    if let Some(failure) = unmanaged {
-        out.note(&format!("the service is not enabled: {}", failure.what));
-    }
-    // The first of them is that again, with its step.
+    // Without a service manager, the first of them is that again.
     let others = report.next_steps.iter();
-    for step in others.skip(usize::from(unmanaged.is_some())) {
+    for step in others.skip(usize::from(report.unmanaged.is_some())) {
         out.note(step);
-    }
-    if let Some(step) = unmanaged.and_then(|failure| failure.next_step.as_deref()) {
-        out.next(step);
     }
     Ok(())
 }
