@@ -5,14 +5,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{
-    CommandFailure, Done, Location, Output, connection, output, unusable_file::correct_the_file,
-    upstream,
+    CommandFailure, Done, Location, Output, connection, output, start,
+    unusable_file::correct_the_file, upstream,
 };
 use crate::{
     activity::ActivityStatus,
     config::duration as spans,
     daemon_client::{self, DaemonError},
-    doctor::ONLY_WITH_HTTP,
     management::{Files, ServerCounts, StatusReport},
 };
 
@@ -47,9 +46,15 @@ impl StatusCommand {
                 status = daemon.get("/api/v1/status").await.map_err(gone)?;
             }
         }
+        let unheard = match daemon_client::read::<StatusReport>("GET /api/v1/status", &status) {
+            Ok(now) if now.location.url.is_none() && !out.is_json() => {
+                start::unheard(&files, &now.location, "none").await.ok()
+            }
+            _ => None,
+        };
         out.answer("GET /api/v1/status", &status, |mut report: StatusReport| {
             let problems = std::mem::take(&mut report.problems);
-            output::print_facts(facts(report, &files))?;
+            output::print_facts(facts(report, unheard, &files))?;
             if problems.is_empty() {
                 return Ok(());
             }
@@ -75,7 +80,11 @@ fn needs_attention(report: &StatusReport) -> bool {
     !report.problems.is_empty() || report.config_error.is_some()
 }
 
-fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
+fn facts(
+    report: StatusReport,
+    unheard: Option<CommandFailure>,
+    files: &Files,
+) -> Vec<(&'static str, String)> {
     let location = &report.location;
     let tools = match report.callable_tools {
         Some(callable) if callable != report.tools => {
@@ -85,13 +94,12 @@ fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
     };
     let listens = location.addresses();
     let listens = listens.unwrap_or_else(|| "the local socket only".to_owned());
-    let url = location.url.clone().unwrap_or_else(|| {
-        if location.local_only {
-            return format!("none: {ONLY_WITH_HTTP}");
+    let url = location.url.clone().unwrap_or_else(|| match unheard {
+        Some(failure) => {
+            let (why, step) = (failure.in_words(), failure.next_step.unwrap_or_default());
+            output::as_typed(&format!("{why}; {step}"))
         }
-        output::as_typed(
-            "none: the daemon does not listen on its address; `mcpproxy doctor` says why",
-        )
+        None => "none".to_owned(),
     });
     let mut facts = vec![
         ("version", report.version.clone()),
@@ -114,7 +122,12 @@ fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
         let lock = lock.display();
         ("lock file", format!("{lock}: only its tools can be called"))
     }));
-    facts.extend(report.activity.iter().flat_map(activity));
+    facts.extend(
+        report
+            .activity
+            .iter()
+            .map(|log| ("activity log", activity(log))),
+    );
     if let Some(error) = report.config_error {
         facts.push((
             "config error",
@@ -128,24 +141,21 @@ fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// The size of the activity log, and its problems.
-fn activity(status: &ActivityStatus) -> Vec<(&'static str, String)> {
+/// The size of the activity log where it is known, and its problems.
+fn activity(status: &ActivityStatus) -> String {
     let size = status.size_bytes.div_ceil(1 << 20);
     let records = usize::try_from(status.records).unwrap_or(usize::MAX);
-    let lost = match status.not_kept {
-        0 => String::new(),
-        count => format!("; {count} not kept"),
-    };
-    let mut facts = vec![(
-        "activity log",
-        format!("{}, {size} MB{lost}", output::count(records, "record")),
-    )];
+    let mut parts = Vec::new();
+    if size > 0 || status.problem.is_none() {
+        parts.push(format!("{}, {size} MB", output::count(records, "record")));
+    }
+    if status.not_kept > 0 {
+        parts.push(format!("{} not kept", status.not_kept));
+    }
     let set_aside = status.set_aside.as_ref();
-    let set_aside = set_aside.map(|file| format!("a damaged file was set aside as {file}"));
-    let problems = status.begun_anew.iter().chain(&status.problem).cloned();
-    let problems = set_aside.into_iter().chain(problems);
-    facts.extend(problems.map(|problem| ("activity log", problem)));
-    facts
+    parts.extend(set_aside.map(|file| format!("a damaged file was set aside as {file}")));
+    parts.extend(status.begun_anew.iter().chain(&status.problem).cloned());
+    parts.join("; ")
 }
 
 fn running(report: &StatusReport) -> String {

@@ -21,7 +21,7 @@ use serde::Serialize;
 pub use self::{
     finding::{DoctorFinding, DoctorSeverity},
     new_server::{TriedServer, try_new},
-    port::{ONLY_WITH_HTTP, TakenPort, answer_to, why_unheard},
+    port::{TakenPort, answer_to, why_unheard},
 };
 use crate::{
     clients::{ClientPlaces, client_rows},

@@ -88,7 +88,7 @@ async fn free(listen: Listen, places: &Places) -> DoctorFinding {
 }
 
 /// Why a daemon that was started without an address has none.
-pub const ONLY_WITH_HTTP: &str = "`serve --stdio` listens only with --http, --listen or --port";
+const ONLY_WITH_HTTP: &str = "`serve --stdio` listens only with --http, --listen or --port";
 
 /// Why the daemon of this location does not listen there, as far as it can be told, and what to do about it. Takes up to two seconds.
 pub async fn why_unheard(
