@@ -153,7 +153,7 @@ pub async fn examine(
     findings.append(&mut programs);
     findings.extend(servers);
     let tools = status.map_or_else(|| files.lists(&known).tool_count(), |status| status.tools);
-    findings.push(index(tools, &known, runs));
+    findings.push(index(tools, &known, status));
     let held_against = settings.as_deref().map(|settings| {
         let mut settings = settings.clone();
         settings.issued = IssuedTokens::usable(data_dir);
@@ -171,10 +171,15 @@ pub async fn examine(
     }
 }
 
-fn index(tools: usize, settings: &Settings, daemon_runs: bool) -> DoctorFinding {
+fn index(tools: usize, settings: &Settings, status: Option<&StatusReport>) -> DoctorFinding {
     let what = format!("{} indexed", count(tools, "tool"));
+    let starting = status.map_or(0, |status| status.servers.connecting);
+    if tools == 0 && starting > 0 {
+        let starting = count(starting, "server");
+        return DoctorFinding::ok("index", format!("{what} so far; {starting} starting"));
+    }
     if tools == 0 && servers::usable(settings).next().is_some() {
-        let fix = if daemon_runs {
+        let fix = if status.is_some() {
             "`mcpproxy upstream restart NAME` connects a server and lists its tools"
         } else {
             "`mcpproxy start`, which lists every server once"
