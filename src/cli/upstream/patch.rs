@@ -84,7 +84,9 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     let is_of_key = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        None if text.chars().all(is_of_key) => Err(format!("write {text}=VALUE")),
+        None if !text.is_empty() && text.chars().all(is_of_key) => {
+            Err(format!("write {text}=VALUE"))
+        }
         _ => Err("write a key, `=` and a value, such as enabled=false".to_owned()),
     }
 }
@@ -187,5 +189,7 @@ mod tests {
         ] {
             assert_eq!(patch(words), None, "{words:?}");
         }
+        let nothing = assignment("").expect_err("no key");
+        assert!(nothing.starts_with("write a key"), "{nothing}");
     }
 }
