@@ -34,12 +34,17 @@ impl StartCommand {
         let files = location.files().or_undone("the daemon was not started")?;
         let running = running(&files, out).await?;
         let is_new = running.is_none();
+        let is_configured = files.config_file().exists();
         let daemon = match running {
             Some(daemon) => daemon,
             None => start(&files, &[], out).await?,
         };
         let done = if is_new { "started" } else { "already running" };
-        say(&files, &daemon, done, is_new, out).await
+        say(&files, &daemon, done, is_new, out).await?;
+        if is_new && !is_configured {
+            out.note("there is no configuration file yet; `mcpproxy setup` creates it");
+        }
+        Ok(())
     }
 }
 
