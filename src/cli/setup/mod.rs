@@ -131,7 +131,9 @@ impl SetupCommand {
         }
         let listen = match &running {
             Some(_) => listen,
-            None => daemon::free_address(files, listen, self.yes, out).await?,
+            None => daemon::free_address(files, listen, self.yes, out)
+                .await
+                .or_undone(UNDONE)?,
         };
         files.supposed_settings().or_undone(UNDONE)?;
         configure(files, listen, report, out)?;

@@ -56,7 +56,10 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
         .setup(&unattended)
         .ended(1)
         .says(&taken)
-        .says(&["or take a free port: `mcpproxy setup --port"])
+        .says(&[
+            "nothing was set up: ",
+            "or take a free port: `mcpproxy setup --port",
+        ])
         .does_not_say(&["1/5"]);
     begun.0.run(&["start"]).ended(1).says(&taken).says(&[
         "started, but no client can connect over HTTP",
