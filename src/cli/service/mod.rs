@@ -48,6 +48,11 @@ impl ServiceCommand {
     }
 }
 
+/// Whether this machine has a service manager.
+pub(super) fn has_manager() -> bool {
+    places::present().is_some()
+}
+
 /// Restarts the daemon with this process id if it runs as a service. Gives whether it does.
 pub(super) async fn restart(pid: u32) -> Done<bool> {
     let Some(kind) = places::present() else {

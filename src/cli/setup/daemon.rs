@@ -24,7 +24,8 @@ impl SetupCommand {
         out: Output,
     ) -> Done<DaemonClient> {
         let running = connection::open_if_running(files, out).await?;
-        let asks = running.is_none() && !self.no_service && !self.yes && out.is_interactive();
+        let offers = !self.no_service && service::has_manager();
+        let asks = running.is_none() && offers && !self.yes && out.is_interactive();
         let is_service = self.service || asks && out.asks("Start mcpproxy at every login?");
         if is_service {
             out.progress("installing the service");
@@ -42,7 +43,7 @@ impl SetupCommand {
             }
         }
         if let Some(daemon) = running {
-            if !is_service && !self.no_service && service::installed().is_none() {
+            if !is_service && offers && service::installed().is_none() {
                 report.next_steps.push(AT_LOGIN.to_owned());
             }
             return reachable(files, daemon, ("running", "already running"), report, out).await;
@@ -52,7 +53,7 @@ impl SetupCommand {
         }
         let daemon = start::start(files, &[], out).await?;
         // A person who was questioned has said no.
-        if !is_service && !asks && !self.no_service {
+        if !is_service && !asks && offers {
             report.next_steps.push(AT_LOGIN.to_owned());
         }
         let how = ("background", "runs in the background");
