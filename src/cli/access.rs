@@ -9,6 +9,7 @@ use crate::{
     failure::ErrorCode,
     management::{AccessQuestion, AccessVerdict, AskedKind},
     router,
+    text::names,
 };
 
 /// Check access to tools, and find the rule that decides
@@ -104,7 +105,7 @@ fn next_step(verdict: &AccessVerdict) -> Option<String> {
     let server = verdict.server.as_deref().unwrap_or_default();
     let step = verdict.step.as_ref()?.at_terminal(server);
     let meant = verdict.closest.as_ref();
-    let meant = meant.map(|closest| format!("did you mean {closest}? "));
+    let meant = meant.map(|closest| names::did_you_mean(&[closest]) + " ");
     Some(meant.unwrap_or_default() + &step)
 }
 

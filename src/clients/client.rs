@@ -69,10 +69,10 @@ impl Client {
         });
         let longer: Vec<&str> = longer.copied().collect();
         if !longer.is_empty() {
-            return Some(format!("did you mean {}?", longer.join(" or ")));
+            return Some(names::did_you_mean(&longer));
         }
         if let Some(close) = names::closest(&word, known.iter().copied()) {
-            return Some(format!("did you mean {close}?"));
+            return Some(names::did_you_mean(&[close]));
         }
         let shorter = known.iter().filter_map(|id| Some(id.split_once('-')?.0));
         Self::meant_by(names::closest(&word, shorter)?, known)
@@ -189,10 +189,10 @@ mod tests {
         }
         let known: Vec<&str> = Client::all().map(Client::id).collect();
         let meant = |word| Client::meant_by(word, &known);
-        let both = "did you mean claude-code or claude-desktop?";
+        let both = r#"did you mean "claude-code" or "claude-desktop"?"#;
         assert_eq!(meant("Claude").as_deref(), Some(both));
         assert_eq!(meant("cluade").as_deref(), Some(both));
-        assert_eq!(meant("cursr").as_deref(), Some("did you mean cursor?"));
+        assert_eq!(meant("cursr").as_deref(), Some(r#"did you mean "cursor"?"#));
         assert_eq!(meant("emacs"), None);
     }
 

@@ -24,7 +24,7 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let meant = names::closest(text, ENDPOINTS.into_iter());
-    let meant = meant.map(|close| format!("did you mean {close}?"));
+    let meant = meant.map(|close| names::did_you_mean(&[close]));
     let known = ENDPOINTS.join(", ");
     Err(meant.unwrap_or_else(|| format!("write {known}, /mcp/server/NAME or /mcp/p/NAME")))
 }
@@ -48,7 +48,7 @@ fn missing(
         return None;
     }
     let step = match names::closest(name, known.iter().copied()) {
-        Some(meant) => format!("did you mean {meant}?"),
+        Some(meant) => names::did_you_mean(&[meant]),
         None if !known.is_empty() => format!("name a configured {kind}: {}", known.join(", ")),
         None if kind == "server" => "add a server".to_owned(),
         None => "add it to `profiles` in the configuration file".to_owned(),
@@ -164,6 +164,6 @@ mod tests {
             endpoint_path(unknown).expect_err(unknown);
         }
         let why = endpoint_path("/mcp/al").expect_err("there is none");
-        assert_eq!(why, "did you mean /mcp/all?");
+        assert_eq!(why, r#"did you mean "/mcp/all"?"#);
     }
 }

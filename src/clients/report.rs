@@ -359,7 +359,7 @@ impl ImportReport {
         let Some(server) = servers.find(|server| server.is_written_as(name)) else {
             let written = self.servers.iter().map(|server| &*server.written_name);
             let meant = names::closest(name, written);
-            let meant = meant.map(|meant| format!("; did you mean {meant:?}?"));
+            let meant = meant.map(|meant| format!("; {}", names::did_you_mean(&[meant])));
             let meant = meant.unwrap_or_default();
             let error = format!("nothing was imported: no server named {name:?} was found{meant}");
             return Failure::new(

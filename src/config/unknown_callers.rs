@@ -59,7 +59,7 @@ fn unknown_in_rule(auth: &ServerAuth, index: usize, rule: &AclRule) -> Vec<Unkno
         let texts = idle.map(|pattern| {
             let written = pattern.as_str();
             let close = names::closest(written, known.iter().copied());
-            let close = close.map(|close| format!("; did you mean {close:?}?"));
+            let close = close.map(|close| format!("; {}", names::did_you_mean(&[close])));
             let close = close.unwrap_or_default();
             UnknownCaller {
                 pattern: pattern.clone(),

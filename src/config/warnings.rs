@@ -64,7 +64,7 @@ fn unknown_server(server: &str, servers: &[&str]) -> Option<String> {
         return None;
     }
     let meant = match names::closest(server, servers.iter().copied()) {
-        Some(closest) => format!("; did you mean {closest:?}?"),
+        Some(closest) => format!("; {}", names::did_you_mean(&[closest])),
         None => String::new(),
     };
     Some(format!(
@@ -85,9 +85,9 @@ fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -
     let hint = if servers.contains(&written) {
         format!("write \"{written}__*\" for everything the server offers")
     } else if let Some((server, name)) = after_server(written, servers) {
-        format!("did you mean \"{server}__{name}\"?")
+        names::did_you_mean(&[format!("{server}__{name}")])
     } else if let Some(close) = closest_tool(written, built_in) {
-        format!("did you mean {close:?}?")
+        names::did_you_mean(&[close])
     } else {
         "a server's tools and prompts are named \"SERVER__NAME\"".to_owned()
     };

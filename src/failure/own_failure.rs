@@ -13,7 +13,7 @@ use super::{
     step::NextStep,
 };
 use crate::{
-    text::{cut::shortened, visible::visible_json},
+    text::{cut::shortened, names::did_you_mean, visible::visible_json},
     wire::{Raw, RpcError},
 };
 
@@ -173,7 +173,7 @@ impl Failure {
     /// This step, after the name that was probably meant; the hint where there is no step.
     fn or_meant(&self, step: Option<String>) -> String {
         match (step, &self.closest) {
-            (Some(step), Some(meant)) => format!("Did you mean {meant}? {step}"),
+            (Some(step), Some(meant)) => format!("{} {step}", did_you_mean(&[meant])),
             (Some(step), None) => step,
             (None, _) => self.hint.for_people().to_owned(),
         }

@@ -71,7 +71,7 @@ impl Rules<'_> {
         let known: Vec<&str> = known.chain(broken).collect();
         let close = names::closest_allowed(server, known.iter().copied(), may_be_meant);
         let hint = match close {
-            Some(close) => format!("Did you mean {close:?}?"),
+            Some(close) => names::did_you_mean(&[close]),
             None => listed(known.into_iter().filter(|name| is_named(name))),
         };
         let error = match (caller.token(self.settings), caller.profile()) {
@@ -100,7 +100,7 @@ impl Rules<'_> {
             .and_then(|rest| rest.strip_prefix(':'));
         let close = names::closest_allowed(own.unwrap_or(tool), names, is_visible);
         let hint = match close {
-            Some(close) => format!("Did you mean its tool {close:?}?"),
+            Some(close) => names::did_you_mean(&[close]),
             None if listed.is_none() => "Try again in a moment, or tell the user.".to_owned(),
             None if known.is_empty() || is_unusable => {
                 "Use another server, or tell the user.".to_owned()
@@ -126,7 +126,7 @@ impl Rules<'_> {
         };
         let names = names.map(|prompt| &*prompt.name);
         let hint = match names::closest_allowed(prompt, names, is_visible) {
-            Some(close) => format!("Did you mean {close:?}?"),
+            Some(close) => names::did_you_mean(&[close]),
             None => "Look the name up in the list of prompts.".to_owned(),
         };
         let error = format!("the server {server:?} has no prompt {prompt:?}");

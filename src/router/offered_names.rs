@@ -169,10 +169,7 @@ fn unknown(code: ErrorCode, offered: &str, close: Option<&str>) -> Failure {
             "Find its name with retrieve_tools, or list the tools.",
         ),
     };
-    let hint = close.map_or_else(
-        || look_up.to_owned(),
-        |close| format!("Did you mean {close:?}?"),
-    );
+    let hint = close.map_or_else(|| look_up.to_owned(), |close| names::did_you_mean(&[close]));
     let error = format!("{error}: {offered:?}");
     Failure::for_agents(code, error, hint, NextStep::ShowTools)
 }

@@ -10,7 +10,7 @@ use std::{fmt, sync::Arc};
 
 pub use self::{
     built_in::BUILT_IN_TOOLS,
-    closest::{closest, closest_allowed, edits},
+    closest::{closest, closest_allowed, did_you_mean, edits},
 };
 
 /// The name of an upstream server: `[A-Za-z0-9._-]{1,64}`, without `__`, and neither `.` nor `..`. Cheap to clone. Compares by exact text;

@@ -61,7 +61,7 @@ fn unknown_subject(subject: &str, settings: &Settings) -> Option<String> {
         return None;
     }
     let close = names::closest(subject, subjects.into_iter());
-    let close = close.map(|close| format!(", did you mean {close:?}?"));
+    let close = close.map(|close| format!("; {}", names::did_you_mean(&[close])));
     let close = close.unwrap_or_default();
     Some(format!("no token has the subject {subject:?}{close}"))
 }

@@ -15,6 +15,7 @@ use crate::{
         Reply, RequestError,
         declared_call::{Audience, DeclaredCall},
     },
+    text::names,
     wire::{Raw, Target},
 };
 
@@ -198,8 +199,7 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String)> {
     let closest = closest.into_iter().flatten().collect::<Vec<_>>();
     let hint = match &closest[..] {
         [] => "Find the tool with retrieve_tools and use its \"name\".".to_owned(),
-        [one] => format!("Did you mean {one}?"),
-        [first @ .., last] => format!("Did you mean {} or {last}?", first.join(", ")),
+        found => names::did_you_mean(found),
     };
     Err(unknown_tool(error, hint))
 }

@@ -30,6 +30,7 @@ use crate::{
     failure::{ErrorCode, Failure, HintText, NextStep},
     gate::Moment,
     telemetry::log_context::LoggedWork,
+    text::names::did_you_mean,
     wire::{Edit, Raw, Thing, method, splice},
 };
 
@@ -143,7 +144,7 @@ fn with_whole_name(mut failure: Failure) -> Failure {
         (failure.code, &failure.server, &failure.closest)
     {
         let name = format!("{server}:{close}");
-        failure.hint = HintText::new(format!("Did you mean {name}?")).not_run();
+        failure.hint = HintText::new(did_you_mean(&[&name])).not_run();
         failure.closest = Some(name.into());
     }
     failure

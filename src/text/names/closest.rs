@@ -10,6 +10,13 @@ const COUNTED: usize = 5_000;
 /// The distance of two names of which one contains the other, in edits.
 const PART: usize = 2;
 
+/// The question whether one of these names was meant.
+pub fn did_you_mean(names: &[impl AsRef<str>]) -> String {
+    let quoted = names.iter().map(|name| format!("{:?}", name.as_ref()));
+    let quoted: Vec<String> = quoted.collect();
+    format!("did you mean {}?", quoted.join(" or "))
+}
+
 /// The edits between two texts: letters changed, added, removed, or swapped with the next.
 pub fn edits(one: &str, other: &str) -> usize {
     osa_distance(one, other)

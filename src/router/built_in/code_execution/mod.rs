@@ -144,7 +144,7 @@ fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result {
     };
     let known = now.settings().servers.keys().map(ServerName::as_str);
     let close = names::closest_allowed(unknown, known, is_known);
-    let close = close.map(|close| format!("; did you mean {close:?}?"));
+    let close = close.map(|close| format!("; {}", names::did_you_mean(&[close])));
     let error = format!(
         "code_execution did not run: \"allowed_servers\" names {unknown:?}, which is not configured{}",
         close.unwrap_or_default()
