@@ -13,8 +13,8 @@ use super::{About, Answer, Api, Routes, notices, raw_object, routes::CALL, wrong
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::Result,
-    router::ToolRequest,
+    failure::{HintText, Result},
+    router::{self, ToolRequest},
     telemetry::log_context::LoggedWork,
     wire::{Edit, Outcome, Raw, splice},
 };
@@ -68,7 +68,14 @@ async fn call(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let mut request = ToolRequest::read(&raw_object(body)?).map_err(wrong)?;
+    let body = raw_object(body)?;
+    let mut request = ToolRequest::read(&body).map_err(|why| {
+        let mut wrong = wrong(why);
+        if router::passed_on(&body).is_err() {
+            wrong.0.hint = HintText::new("correct the arguments and send the request again");
+        }
+        wrong
+    })?;
     if !request.name.contains(':') {
         // The name under which clients see it.
         request.name = api.0.management.tool(&request.name)?.name;
