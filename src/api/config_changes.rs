@@ -17,14 +17,9 @@ const FAILURES: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
     ErrorCode::ServerExists,
     ErrorCode::ConfigUnusable,
-    ErrorCode::Overloaded,
 ];
 
-const UNDO_FAILURES: &[ErrorCode] = &[
-    ErrorCode::NotUndone,
-    ErrorCode::ConfigUnusable,
-    ErrorCode::Overloaded,
-];
+const UNDO_FAILURES: &[ErrorCode] = &[ErrorCode::NotUndone, ErrorCode::ConfigUnusable];
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     Routes::new()

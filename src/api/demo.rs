@@ -13,11 +13,9 @@ pub(super) fn routes() -> Routes {
     Routes::new().post(
         "/api/v1/demo",
         start,
-        about.gives::<ServerChange>().fails(&[
-            ErrorCode::ServerExists,
-            ErrorCode::ConfigUnusable,
-            ErrorCode::Overloaded,
-        ]),
+        about
+            .gives::<ServerChange>()
+            .fails(&[ErrorCode::ServerExists, ErrorCode::ConfigUnusable]),
     )
 }
 

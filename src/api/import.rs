@@ -12,7 +12,9 @@ use super::{
     About, Answer, Api, Json, Routes,
     changes::check_count,
     clients::{body_or_default, client_named, with_files},
-    ok, wrong,
+    ok,
+    routes::{ADDITION, KEYRING},
+    wrong,
 };
 use crate::{
     clients::{
@@ -54,15 +56,10 @@ pub(super) fn routes() -> Routes {
             )
             .takes::<Picked>()
             .gives::<ImportReport>()
-            .fails(&[
-                ErrorCode::ClientUnchanged,
-                ErrorCode::ConfigUnusable,
-                ErrorCode::KeyringUnavailable,
-                ErrorCode::SecretExists,
-                ErrorCode::ServerExists,
-                ErrorCode::ServerMisconfigured,
-                ErrorCode::UnknownServer,
-            ]),
+            .fails(KEYRING)
+            .fails(ADDITION)
+            .fails(&[ErrorCode::SecretExists, ErrorCode::UnknownServer])
+            .fails(&[ErrorCode::ClientUnchanged]),
         )
         .post(
             "/api/v1/clients/{client}/move",
@@ -73,12 +70,8 @@ pub(super) fn routes() -> Routes {
             )
             .may_take::<MoveBody>()
             .gives::<ImportReport>()
-            .fails(&[
-                ErrorCode::ClientUnchanged,
-                ErrorCode::ConfigUnusable,
-                ErrorCode::KeyringUnavailable,
-                ErrorCode::UnknownClient,
-            ])
+            .fails(KEYRING)
+            .fails(&[ErrorCode::ClientUnchanged, ErrorCode::UnknownClient])
             .undone("nothing was moved"),
         )
         .delete(

@@ -6,12 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    About, Answer, Api, Params, Routes,
-    clients::body_or_default,
-    ok,
-    routes::{CHANGE, CONTACT},
-    servers::WaitQuery,
-    wrong,
+    About, Answer, Api, Params, Routes, clients::body_or_default, ok, routes::CHANGE,
+    servers::WaitQuery, wrong,
 };
 use crate::management::{LoginProgress, LoginStarted, ServerChange};
 
@@ -27,7 +23,7 @@ pub(super) fn routes() -> Routes {
             .may_take::<LoginBody>()
             .gives::<LoginStarted>()
             .gives::<LoginProgress>()
-            .fails(CONTACT),
+            .waits_for_server(),
         )
         .get(
             "/api/v1/servers/{name}/login",
@@ -38,7 +34,7 @@ pub(super) fn routes() -> Routes {
             )
             .asks::<WaitQuery>()
             .gives::<LoginProgress>()
-            .fails(CONTACT),
+            .waits_for_server(),
         )
         .post(
             "/api/v1/servers/{name}/logout",

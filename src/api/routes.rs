@@ -44,7 +44,7 @@ pub(super) struct About {
     pub(super) body: Option<Body>,
     pub(super) answers: Vec<Answers>,
     /// The codes of its failures, beside those that every route has.
-    pub(super) failures: &'static [ErrorCode],
+    pub(super) failures: Vec<ErrorCode>,
     /// What was not done when it failed, in words with which the failure begins.
     pub(super) undone: Option<&'static str>,
 }
@@ -70,8 +70,19 @@ pub(super) const CHANGE: &[ErrorCode] = &[
     ErrorCode::ConfigUnusable,
 ];
 
+/// Failures of routes that change an entry or a secret that may be in the keyring.
+pub(super) const KEYRING: &[ErrorCode] =
+    &[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable];
+
+/// Failures of routes that add a server, or try one.
+pub(super) const ADDITION: &[ErrorCode] = &[
+    ErrorCode::ServerExists,
+    ErrorCode::ServerMisconfigured,
+    ErrorCode::ConfigUnusable,
+];
+
 /// Failures of routes that wait for a server.
-pub(super) const CONTACT: &[ErrorCode] = &[
+const CONTACT: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
     ErrorCode::ServerDisabled,
     ErrorCode::ServerMisconfigured,
@@ -81,9 +92,7 @@ pub(super) const CONTACT: &[ErrorCode] = &[
     ErrorCode::ConnectionLost,
     ErrorCode::TimedOut,
     ErrorCode::BadUpstreamAnswer,
-    ErrorCode::Overloaded,
     ErrorCode::ShuttingDown,
-    ErrorCode::ConfigUnusable,
 ];
 
 /// Failures of routes that approve something.
@@ -98,26 +107,15 @@ pub(super) const REVIEW: &[ErrorCode] = &[
     ErrorCode::ConfigUnusable,
 ];
 
-/// Failures of routes that call a tool.
-pub(super) const CALL: &[ErrorCode] = &[
-    ErrorCode::UnknownServer,
+/// Failures of routes that call a tool, beside those of waiting for its server.
+const CALL: &[ErrorCode] = &[
     ErrorCode::UnknownTool,
-    ErrorCode::ServerDisabled,
-    ErrorCode::ServerMisconfigured,
-    ErrorCode::ServerQuarantined,
     ErrorCode::ToolDisabled,
     ErrorCode::ToolChanged,
     ErrorCode::ToolHeld,
     ErrorCode::WrongVariant,
     ErrorCode::RateLimited,
-    ErrorCode::ServerUnavailable,
-    ErrorCode::LoginRequired,
-    ErrorCode::ConnectionLost,
-    ErrorCode::TimedOut,
-    ErrorCode::BadUpstreamAnswer,
     ErrorCode::QuestionUnanswered,
-    ErrorCode::Overloaded,
-    ErrorCode::ShuttingDown,
 ];
 
 /// The media type of all but streams and exports.
@@ -135,7 +133,7 @@ impl About {
             without: &[],
             body: None,
             answers: Vec::new(),
-            failures: &[],
+            failures: Vec::new(),
             undone: None,
         }
     }
@@ -210,10 +208,20 @@ impl About {
         self
     }
 
-    /// Its failures have these codes, beside those of every route.
-    pub(super) fn fails(mut self, failures: &'static [ErrorCode]) -> Self {
-        self.failures = failures;
+    /// Its failures have these codes, too, beside those of every route.
+    pub(super) fn fails(mut self, failures: &[ErrorCode]) -> Self {
+        self.failures.extend(failures);
         self
+    }
+
+    /// It waits for a server.
+    pub(super) fn waits_for_server(self) -> Self {
+        self.fails(CONTACT).fails(&[ErrorCode::ConfigUnusable])
+    }
+
+    /// It calls tools.
+    pub(super) fn calls_tools(self) -> Self {
+        self.fails(CONTACT).fails(CALL)
     }
 
     /// Its failures begin with these words.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     About, Answer, Api, Json, Params, Routes, Verbs, blocking, config, json_response, ok,
-    routes::{CHANGE, CONTACT, REVIEW},
+    routes::{ADDITION, CHANGE, REVIEW},
     wrong,
 };
 use crate::{
@@ -68,11 +68,7 @@ pub(super) fn daemon_routes() -> Routes {
             )
             .takes_as(new_server)
             .gives::<TriedServer>()
-            .fails(&[
-                ErrorCode::ServerExists,
-                ErrorCode::ServerMisconfigured,
-                ErrorCode::ConfigUnusable,
-            ])
+            .fails(ADDITION)
             .undone("nothing was started"),
         )
         .post(
@@ -83,7 +79,7 @@ pub(super) fn daemon_routes() -> Routes {
                 "Restarts a server and reads its lists; answers when it is ready or has failed.",
             )
             .gives::<ServerChange>()
-            .fails(CONTACT)
+            .waits_for_server()
             .undone("not restarted"),
         )
         .post(
@@ -95,7 +91,7 @@ pub(super) fn daemon_routes() -> Routes {
             )
             .asks::<WaitQuery>()
             .gives::<Inspection>()
-            .fails(CONTACT)
+            .waits_for_server()
             .undone("nothing was inspected"),
         )
 }
@@ -115,11 +111,7 @@ fn entries<V: Verbs>() -> Routes<V> {
             About::new("addServer", "Adds a server; the body has the keys of its entry, and `name`.")
                 .takes_as(new_server)
                 .gives::<ServerChange>()
-                .fails(&[
-                    ErrorCode::ServerExists,
-                    ErrorCode::ServerMisconfigured,
-                    ErrorCode::ConfigUnusable,
-                ]),
+                .fails(ADDITION),
         )
         .post(
             "/api/v1/additions",
