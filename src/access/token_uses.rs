@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     io,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, SystemTime},
 };
 
@@ -13,6 +13,8 @@ use crate::{
     storage::{self, DataFile},
     text::moment,
 };
+
+const FILE: DataFile = DataFile::TokenUses;
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -57,7 +59,8 @@ impl TokenUses {
         let mut uses = last_uses(data_dir);
         uses.extend(new);
         uses.retain(|hash, _| tokens.iter().any(|token| token.hash.to_hex() == *hash));
-        let written = storage::write_atomically(&file(data_dir), &serde_json::to_vec(&uses)?);
+        let written =
+            storage::write_atomically(&FILE.within(data_dir), &serde_json::to_vec(&uses)?);
         if written.is_err() {
             self.0.lock().is_new = true;
         }
@@ -67,19 +70,15 @@ impl TokenUses {
 
 /// The saved last uses of tokens, by their hashes, in milliseconds since 1970. Blocks.
 pub fn last_uses(data_dir: &Path) -> BTreeMap<String, u64> {
-    let text = storage::read_text(&file(data_dir), LARGEST).unwrap_or_default();
+    let text = storage::read_text(&FILE.within(data_dir), LARGEST).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
-}
-
-fn file(data_dir: &Path) -> PathBuf {
-    DataFile::TokenUses.within(data_dir)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::{TokenUses, file};
+    use super::{FILE, TokenUses};
     use crate::config::{IssuedTokens, TokenHash};
 
     #[test]
@@ -93,6 +92,6 @@ mod tests {
         fs::remove_file(&data_dir).expect("the file is removed");
         fs::create_dir(&data_dir).expect("a folder");
         uses.keep(&data_dir, &tokens).expect("uses are written");
-        assert!(file(&data_dir).is_file());
+        assert!(FILE.within(&data_dir).is_file());
     }
 }

@@ -187,9 +187,7 @@ pub(super) fn with_tokens(mut grant: Grant, answer: &Value, received: u64) -> Op
 
 /// The file of a server's login.
 pub(super) fn file_of(data_dir: &Path, server: &ServerName) -> PathBuf {
-    DataFile::Logins
-        .within(data_dir)
-        .join(format!("{server}.json"))
+    DataFile::Logins.of_server(data_dir, server, "json")
 }
 
 fn read(file: &Path) -> io::Result<Option<KeptLogin>> {

@@ -20,6 +20,8 @@ use crate::{
 /// The version of the file format. A file of another version is not used: the server is discovered anew, and its lists replace the file.
 const VERSION: u32 = 2;
 
+pub(super) const FOLDER: DataFile = DataFile::Catalog;
+
 /// The extensions of files with a server's lists, and of those with its habits.
 const LISTS: &str = "json";
 pub(super) const HABITS: &str = "habits";
@@ -64,7 +66,7 @@ pub fn save(
     ];
     let members = members.map(|(name, value)| (name, Edit::Set(value)));
     let saved = splice(&Raw::empty_object(), &members).expect("an object was given");
-    storage::create_private_subfolder(&folder(data_dir))?;
+    storage::create_private_subfolder(&FOLDER.within(data_dir))?;
     storage::write_atomically(&file(data_dir, server), saved.as_bytes())
 }
 
@@ -96,7 +98,7 @@ pub fn load(data_dir: &Path, server: &ServerName, entry: &str) -> Option<Listing
 
 /// Deletes the lists of servers for which `keep` is false.
 pub fn prune(data_dir: &Path, keep: impl Fn(&str) -> bool) {
-    let Ok(entries) = fs::read_dir(folder(data_dir)) else {
+    let Ok(entries) = fs::read_dir(FOLDER.within(data_dir)) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -109,12 +111,8 @@ pub fn prune(data_dir: &Path, keep: impl Fn(&str) -> bool) {
     }
 }
 
-pub(super) fn folder(data_dir: &Path) -> PathBuf {
-    DataFile::Catalog.within(data_dir)
-}
-
 fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
-    folder(data_dir).join(format!("{server}.{LISTS}"))
+    FOLDER.of_server(data_dir, server, LISTS)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::saved_listings;
+use super::saved_listings::{FOLDER, HABITS};
 use crate::{storage, text::names::ServerName};
 
 /// The habits of a server.
@@ -52,7 +52,7 @@ pub(super) fn save(
     entry: &str,
     habits: ServerHabits,
 ) -> io::Result<()> {
-    storage::create_private_subfolder(&saved_listings::folder(data_dir))?;
+    storage::create_private_subfolder(&FOLDER.within(data_dir))?;
     let mut text = entry.to_owned();
     for word in habits.words() {
         text.push('\n');
@@ -73,8 +73,7 @@ pub(super) fn load(data_dir: &Path, server: &ServerName, entry: &str) -> ServerH
 }
 
 fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
-    let name = format!("{server}.{}", saved_listings::HABITS);
-    saved_listings::folder(data_dir).join(name)
+    FOLDER.of_server(data_dir, server, HABITS)
 }
 
 #[cfg(test)]
@@ -104,7 +103,7 @@ mod tests {
                 );
             }
         }
-        saved_listings::prune(folder.path(), |name| name == "b.c");
+        super::super::saved_listings::prune(folder.path(), |name| name == "b.c");
         assert_eq!(
             load(folder.path(), &a, "e1"),
             nothing,

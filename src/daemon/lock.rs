@@ -15,6 +15,9 @@ use crate::{
     storage::{self, DataFile, FileIdentity},
 };
 
+const LOCK: DataFile = DataFile::Lock;
+const ADDRESS: DataFile = DataFile::Address;
+
 /// How long a holder may take to write who it is, which it does before it serves.
 const NOTE_DEADLINE: Duration = Duration::from_secs(5);
 const NOTE_RETRY: Duration = Duration::from_millis(10);
@@ -52,7 +55,7 @@ pub(super) enum LockState {
 impl DataLock {
     /// Takes the folder, or says who has it.
     pub(super) fn take(data_dir: &Path) -> Result<Self, ServeError> {
-        let path = file_of(data_dir);
+        let path = LOCK.within(data_dir);
         let cannot = |error: io::Error| {
             let what = format!("the lock {} cannot be taken", path.display());
             ServeError::in_folder(&what, &path, &error)
@@ -126,11 +129,11 @@ impl DataLock {
     fn write_note(&mut self) -> io::Result<()> {
         let emptied = self.file.set_len(0).and_then(|()| self.file.rewind());
         let written = emptied.and_then(|()| self.file.write_all(self.note.text.as_bytes()));
-        written.map_err(storage::of_file(&file_of(&self.data_dir)))
+        written.map_err(storage::of_file(&LOCK.within(&self.data_dir)))
     }
 
     fn write_address(&self) -> io::Result<()> {
-        let file = self.address_file();
+        let file = ADDRESS.within(&self.data_dir);
         match &self.note.url {
             Some(url) => storage::write_atomically(&file, format!("{url}\n").as_bytes()),
             // One of a daemon that was killed would lead astray.
@@ -143,7 +146,7 @@ impl DataLock {
         let mut state = LockState::Held;
         if !self.is_there() {
             storage::create_private_dir(&self.data_dir)?;
-            let file = open(&file_of(&self.data_dir))?;
+            let file = open(&LOCK.within(&self.data_dir))?;
             match file.try_lock() {
                 Ok(()) => (),
                 Err(TryLockError::WouldBlock) => return Ok(LockState::Lost),
@@ -153,7 +156,7 @@ impl DataLock {
             self.write_note()?;
             state = LockState::TakenAgain;
         }
-        if self.note.url.is_some() && !self.address_file().exists() {
+        if self.note.url.is_some() && !ADDRESS.within(&self.data_dir).exists() {
             self.write_address()?;
         }
         Ok(state)
@@ -162,16 +165,8 @@ impl DataLock {
     /// Whether the file that we hold is the one in the folder.
     fn is_there(&self) -> bool {
         let held = FileIdentity::of(&self.file);
-        held.is_ok_and(|held| held.is_at(&file_of(&self.data_dir)))
+        held.is_ok_and(|held| held.is_at(&LOCK.within(&self.data_dir)))
     }
-
-    fn address_file(&self) -> PathBuf {
-        DataFile::Address.within(&self.data_dir)
-    }
-}
-
-fn file_of(data_dir: &Path) -> PathBuf {
-    DataFile::Lock.within(data_dir)
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -185,7 +180,7 @@ impl Drop for DataLock {
         // What another daemon has put into a folder that was removed under us is its own.
         if self.is_there() {
             // Gone already, or left for the next daemon to overwrite. The socket is opened under this lock.
-            for file in [self.address_file(), DataFile::Socket.within(&self.data_dir)] {
+            for file in [ADDRESS, DataFile::Socket].map(|file| file.within(&self.data_dir)) {
                 let _ = std::fs::remove_file(file);
             }
         }

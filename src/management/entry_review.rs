@@ -235,11 +235,7 @@ fn is_quarantined(entry: &Map<String, Value>) -> bool {
 
 fn file(data_dir: &Path, name: &str) -> Option<PathBuf> {
     let name = ServerName::parse(name).ok()?;
-    Some(
-        DataFile::Reviews
-            .within(data_dir)
-            .join(format!("{name}.json")),
-    )
+    Some(DataFile::Reviews.of_server(data_dir, name, "json"))
 }
 
 #[cfg(test)]

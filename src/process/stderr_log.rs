@@ -45,9 +45,7 @@ pub struct StderrLog {
 
 /// The file of a server's log.
 pub fn server_log_file(data_dir: &Path, server: &ServerName) -> PathBuf {
-    DataFile::Logs
-        .within(data_dir)
-        .join(format!("server-{server}.log"))
+    DataFile::Logs.of_server(data_dir, format_args!("server-{server}"), "log")
 }
 
 /// Removes the log of a server that no daemon runs. Blocks.

@@ -1,6 +1,9 @@
 //! The names of what mcpproxy keeps in its data folder. Its parts open their files by this list, so that `uninstall` knows them all.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 macro_rules! data_files {
     ($($file:ident $name:literal)+; $($folder:ident $folder_name:literal)+) => {
@@ -26,37 +29,22 @@ macro_rules! data_files {
 }
 
 data_files! {
-    Activity "activity.redb"
-    Address "address"
-    ApiKey "api_key"
-    ClientFiles "client-files"
-    DataFolderNote "data-folder-"
-    DoctorProbe ".doctor"
-    HadServerAuth "had-server-auth"
-    History "config-history.jsonl"
-    Lock "lock"
-    PageLogins "page-logins.json"
-    Reserve "reserve"
-    Secrets "secrets.json"
-    SecretsLock "secrets.lock"
-    SessionKey "session_key"
-    Socket "mcpproxy.sock"
-    TokenUses "token-uses.json"
-    Tokens "tokens.json"
-    TokensLock "tokens.lock";
-    Approvals "approvals"
-    Catalog "catalog"
-    Children "children"
-    Logins "logins"
-    Logs "logs"
-    Reviews "reviews"
-    Sessions "sessions"
+    Activity "activity.redb" Address "address" ApiKey "api_key" ClientFiles "client-files" DataFolderNote "data-folder-"
+    DoctorProbe ".doctor" HadServerAuth "had-server-auth" History "config-history.jsonl" Lock "lock"
+    PageLogins "page-logins.json" Reserve "reserve" Secrets "secrets.json" SecretsLock "secrets.lock"
+    SessionKey "session_key" Socket "mcpproxy.sock" TokenUses "token-uses.json" Tokens "tokens.json" TokensLock "tokens.lock";
+    Approvals "approvals" Catalog "catalog" Children "children" Logins "logins" Logs "logs" Reviews "reviews" Sessions "sessions"
 }
 
 impl DataFile {
     /// Where it is, if this is the data folder.
     pub fn within(self, folder: &Path) -> PathBuf {
         folder.join(self.name())
+    }
+
+    /// The file of a server in this folder of the data folder.
+    pub fn of_server(self, folder: &Path, server: impl fmt::Display, ending: &str) -> PathBuf {
+        self.within(folder).join(format!("{server}.{ending}"))
     }
 
     /// Whether one has this name, with or without an ending such as those of unfinished and damaged files.

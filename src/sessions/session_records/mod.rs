@@ -25,6 +25,8 @@ use self::{
 };
 use crate::{runtime::sync::Guarded, storage::DataFile, text::moment};
 
+const FOLDER: DataFile = DataFile::Sessions;
+
 /// How long a caller waits for the disk. The command is carried out all the same.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -86,7 +88,7 @@ struct Shared {
 impl SessionRecords {
     /// Opens the records in this data folder. Damaged files are set aside.
     pub fn open(data_dir: &Path) -> io::Result<(Self, SessionRecordsTask)> {
-        let (files, ended, kept) = RecordFiles::open(&folder(data_dir), now())?;
+        let (files, ended, kept) = RecordFiles::open(&FOLDER.within(data_dir), now())?;
         let commands = Arc::new(SessionCommands::default());
         let records = Self(Arc::new(Shared {
             data_dir: Some(data_dir.to_owned()),
@@ -134,7 +136,7 @@ impl SessionRecords {
         let Some(data_dir) = self.0.data_dir.as_deref().filter(|_| is_kept) else {
             return Ok(None);
         };
-        let file = kept::file(&folder(data_dir), session);
+        let file = kept::file(&FOLDER.within(data_dir), session);
         let read = tokio::task::spawn_blocking(move || kept::read(&file));
         read.await.map_err(io::Error::other)?.map(Some)
     }
@@ -142,7 +144,7 @@ impl SessionRecords {
     /// Sets aside the content of a session, because it makes no sense.
     pub async fn set_aside(&self, session: RecordedSession) {
         if let Some(data_dir) = self.0.data_dir.as_deref() {
-            let file = kept::file(&folder(data_dir), session);
+            let file = kept::file(&FOLDER.within(data_dir), session);
             let aside = tokio::task::spawn_blocking(move || kept::set_aside(&file));
             // It logs its outcome itself.
             let _ = aside.await;
@@ -172,8 +174,4 @@ impl SessionRecords {
 pub fn now() -> u32 {
     let seconds = moment::millis(SystemTime::now()) / 1_000;
     u32::try_from(seconds).unwrap_or(u32::MAX)
-}
-
-fn folder(data_dir: &Path) -> PathBuf {
-    DataFile::Sessions.within(data_dir)
 }

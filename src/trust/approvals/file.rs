@@ -14,6 +14,8 @@ use serde_json::value::RawValue;
 use super::{Approved, Baseline, FirstSeen, Held, Ledger, ThingKind};
 use crate::{storage, text::ServerName, trust::fingerprint::Fingerprint};
 
+const FOLDER: storage::DataFile = storage::DataFile::Approvals;
+
 /// The version of the file format. Files of version 1 lack `first_seen`.
 const VERSION: u32 = 2;
 
@@ -158,7 +160,7 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
     if text.len() as u64 > LARGEST {
         return Err(storage::of_file(&file)(storage::too_large(LARGEST)));
     }
-    storage::create_private_subfolder(&folder(data_dir))?;
+    storage::create_private_subfolder(&FOLDER.within(data_dir))?;
     storage::write_atomically(&file, &text)
 }
 
@@ -199,7 +201,7 @@ pub fn forget(data_dir: &Path, server: &ServerName) -> io::Result<()> {
 /// Deletes the oldest files of servers that are not in the configuration, if there are too many. The others stay, so that an entry that was
 /// lost by a mistake finds its approvals when it comes back. Blocks.
 pub fn prune(data_dir: &Path, is_known: impl Fn(&str) -> bool) {
-    let Ok(entries) = fs::read_dir(folder(data_dir)) else {
+    let Ok(entries) = fs::read_dir(FOLDER.within(data_dir)) else {
         return;
     };
     let mut absent: Vec<(SystemTime, PathBuf)> = Vec::new();
@@ -220,12 +222,8 @@ pub fn prune(data_dir: &Path, is_known: impl Fn(&str) -> bool) {
     }
 }
 
-fn folder(data_dir: &Path) -> PathBuf {
-    storage::DataFile::Approvals.within(data_dir)
-}
-
 fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
-    folder(data_dir).join(format!("{server}.json"))
+    FOLDER.of_server(data_dir, server, "json")
 }
 
 #[cfg(test)]
@@ -379,7 +377,7 @@ mod tests {
             save(folder.path(), &name, &ledger()).expect("saved");
         }
         prune(folder.path(), |name| name == "s0");
-        let left = fs::read_dir(super::folder(folder.path())).expect("there");
+        let left = fs::read_dir(FOLDER.within(folder.path())).expect("there");
         assert_eq!(left.count(), ABSENT + 1);
         assert!(file(folder.path(), &ServerName::parse("s0").expect("a name")).exists());
     }
