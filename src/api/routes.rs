@@ -103,6 +103,7 @@ pub(super) const REVIEW: &[ErrorCode] = &[
     ErrorCode::ServerQuarantined,
     ErrorCode::ToolChanged,
     ErrorCode::ToolHeld,
+    ErrorCode::NotConfirmed,
     ErrorCode::ShuttingDown,
     ErrorCode::ConfigUnusable,
 ];

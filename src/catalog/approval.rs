@@ -9,7 +9,7 @@ use crate::{
     storage::disk_remedy,
     text::names::{self, ServerName},
     trust::{
-        approvals::{self, Approval, ApprovalStep, Ledger, Lock, ThingKind},
+        approvals::{self, Approval, ApprovalStep, Ledger, Lock, ThingKind, Which},
         fingerprint::Fingerprint,
     },
     wire::Raw,
@@ -66,7 +66,8 @@ fn all_listed(server: &ServerCatalog) -> Vec<(&'static str, &str, String)> {
         .collect()
 }
 
-/// The ledger after an approval. Fails if the server lists something else than what the person saw.
+/// The ledger after an approval. Fails if the server lists something else than what the person saw, and if nobody could see what it lists,
+/// unless the person approves it unseen.
 pub(super) fn approved(
     request: &ApprovalRequest,
     listed: Option<&ServerCatalog>,
@@ -81,9 +82,17 @@ pub(super) fn approved(
         return Err(failure.with_step(NextStep::Review).of_server(name));
     }
     let listed = listed.filter(|listed| *listed.entry == *request.entry);
-    let approved = match listed {
-        Some(listed) => with_listed(listed, |listed| ledger.approve(listed, &request.approval)),
-        None => ledger.approve(&[], &request.approval),
+    let approved = match (listed, &request.approval.which) {
+        (Some(listed), _) => {
+            with_listed(listed, |listed| ledger.approve(listed, &request.approval))
+        }
+        (None, Which::All) => {
+            let error = format!("{NOT_APPROVED}: the tools of {name:?} were never listed");
+            let hint = "List its tools first, or send `unseen` as true.";
+            let failure = Failure::new(ErrorCode::NotConfirmed, error, hint);
+            return Err(failure.of_server(name));
+        }
+        (None, _) => ledger.approve(&[], &request.approval),
     };
     approved.map_err(|thing| {
         let error = if thing.is_empty() {
@@ -202,6 +211,27 @@ mod tests {
         let error = approvals::save(folder.path(), &server, &Ledger::default());
         let step = saving_step(&server, &error.expect_err("a file"));
         assert_eq!(step, format!("move {place} away"));
+    }
+
+    #[test]
+    fn what_was_never_listed_is_approved_only_on_purpose() {
+        let approve = |which| {
+            let approval = Approval {
+                which,
+                by: "me".to_owned(),
+                at: 0,
+            };
+            let request = ApprovalRequest {
+                server: ServerName::parse("s").expect("a name"),
+                entry: "e".to_owned(),
+                as_written: String::new(),
+                seen: seen("e", "", None),
+                approval,
+            };
+            approved(&request, None, &Ledger::default()).map_err(|failure| failure.code)
+        };
+        assert_eq!(approve(Which::All), Err(ErrorCode::NotConfirmed));
+        assert_eq!(approve(Which::Unseen), Ok(Ledger::default()));
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub struct ApprovalBody {
     /// Whether to approve everything.
     #[serde(default)]
     pub all: bool,
+    /// Whether to approve a server whose tools were never listed. Its first lists then count as approved, except what looks dangerous.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unseen: bool,
     /// Ignored; earlier versions send it.
     #[serde(default, skip_serializing)]
     pub by: Option<String>,
@@ -61,7 +64,7 @@ impl<B: Backing> Management<B> {
         body: ApprovalBody,
         by: String,
     ) -> Result<ServerChange> {
-        self.server(name)?;
+        let row = self.server(name)?;
         let view = self.view()?;
         // An entry that only lacks a secret or a variable can be approved.
         let Some(entry) = view.settings.readable_entry(name) else {
@@ -71,10 +74,10 @@ impl<B: Backing> Management<B> {
         let is_quarantined = gate::awaits_approval(entry);
         let named = body.named();
         check_extent(entry, &named, &body, is_quarantined)?;
-        let which = if named.is_empty() {
-            Which::All
-        } else {
-            Which::These(named)
+        let which = match (named.is_empty(), body.unseen) {
+            (false, _) => Which::These(named),
+            (true, true) => Which::Unseen,
+            (true, false) => Which::All,
         };
         let request = ApprovalRequest {
             server: entry.name.clone(),
@@ -88,7 +91,15 @@ impl<B: Backing> Management<B> {
             },
         };
         let listed = view.lists.servers.get(name).map(AsRef::as_ref);
-        let step = self.0.approve(request, listed).await?;
+        let step = self.0.approve(request, listed).await;
+        let step = step.map_err(|failure| match failure.code {
+            ErrorCode::NotConfirmed => {
+                let look = row.next_step.clone();
+                let look = look.unwrap_or_else(|| NextStep::Restart.at_terminal(name));
+                failure.at_terminal(format!("{look}; to approve it unseen, add `--yes`"))
+            }
+            _ => failure,
+        })?;
         let changes_nothing = step.things().is_empty();
         let data_dir = self.data_dir();
         let review = is_quarantined.then(|| entry_review::kept_text(data_dir, name));

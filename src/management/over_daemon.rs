@@ -367,7 +367,7 @@ impl OverDaemon {
         let snapshot = self.catalog.snapshot();
         let pins = snapshot.pins.get(&request.server);
         let names = match &request.approval.which {
-            Which::All => None,
+            Which::All | Which::Unseen => None,
             Which::These(names) => Some(names),
         };
         let is_meant =

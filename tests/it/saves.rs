@@ -75,7 +75,7 @@ async fn nothing_is_written_from_a_file_that_is_empty_or_gone() {
         let add = json!({ "name": "n", "command": "/bin/true" }).to_string();
         let inspected = daemon.rest("GET", "/api/v1/servers/held/inspect", "").await;
         let seen = &inspected.json()["seen"];
-        let approval = json!({ "seen": seen, "all": true, "by": "me" }).to_string();
+        let approval = json!({ "seen": seen, "all": true, "unseen": true, "by": "me" }).to_string();
         for (method, path, body) in [
             ("POST", "", &*add),
             ("PATCH", "/up", r#"{"env": {"A": "b"}}"#),

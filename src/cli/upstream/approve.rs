@@ -8,7 +8,7 @@ use super::{
     super::{CommandFailure, Done, OrUndone, Output, connection, output},
     name_some,
     review::{looks_dangerous, print_server, print_things},
-    review_step::{ReviewStep, approve_held},
+    review_step::approve_held,
 };
 use crate::{
     catalog::SEEN_LENGTH,
@@ -21,8 +21,8 @@ use crate::{
 /// Approve a quarantined server, or held tools
 ///
 /// With --seen, the command approves only the definitions that `upstream inspect` showed, and asks nothing. Without --seen, it shows the
-/// current definitions and approves them. Dangerous definitions and servers never listed need your yes or --yes; otherwise nothing is
-/// approved (exit code 4).
+/// current definitions and approves them. Dangerous definitions then need your yes or --yes; otherwise nothing is approved (exit code 4).
+/// Servers never listed need it in either case.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
@@ -74,17 +74,19 @@ impl ApproveServer {
             return self.end_without_names(shown, out);
         }
         if self.seen.is_none() {
-            self.show(&shown, daemon.is_over_files(), out)?;
+            self.show(&shown, out)?;
         }
         let approved = format!("{}{}", self.extent(&shown), self.remarks(&shown));
         let is_exactly_that = self.seen.as_ref().is_none_or(|seen| *seen == shown.seen);
         let was_shown = self.seen.is_none();
+        let has_agreed = self.yes || was_shown && out.is_interactive();
         let seen = self.seen.unwrap_or_else(|| shown.seen.clone());
         let body = ApprovalBody {
             seen,
             names: self.things,
             instructions: self.instructions,
             all: self.all,
+            unseen: has_agreed && !shown.inspected,
             by: None,
         };
         let (path, body) = (path("/approve"), output::as_json(&body)?);
@@ -131,7 +133,7 @@ impl ApproveServer {
     }
 
     /// Shows what is to be approved. If it looks dangerous or was never listed, the person at the terminal has to agree.
-    fn show(&self, shown: &Inspection, is_over_files: bool, out: Output) -> Done {
+    fn show(&self, shown: &Inspection, out: Output) -> Done {
         if !out.is_json() {
             print_server(shown)?;
             print_things(shown, |thing| self.means(thing))?;
@@ -150,6 +152,9 @@ impl ApproveServer {
             (false, 0) => format!("the tools of {name:?} were never listed"),
             (false, 1) => format!("{definitions} of {name:?} looks dangerous"),
             (false, _) => format!("{definitions} of {name:?} look dangerous"),
+            (true, 0) if is_unseen => {
+                format!("the entry of {name:?} looks dangerous, and its tools were never listed")
+            }
             (true, 0) => format!("the entry of {name:?} looks dangerous"),
             (true, _) => format!("the entry and {definitions} of {name:?} look dangerous"),
         };
@@ -160,27 +165,22 @@ impl ApproveServer {
             out.done("nothing was approved");
             return Err(CommandFailure::refused("").shown());
         }
+        if is_unseen {
+            // It is refused, with the step that lists its tools.
+            return Ok(());
+        }
         let server = as_argument(name);
-        let step = if let ReviewStep::Mend(_) = ReviewStep::of(shown) {
-            // The reason has words of the server, which are no step.
-            shown.server.next_step.clone().unwrap_or_default()
-        } else if is_unseen {
-            let start = is_over_files.then_some("`mcpproxy start`, then ");
-            let start = start.unwrap_or_default();
-            format!("{start}`mcpproxy upstream inspect {server} --connect` lists its tools")
-        } else {
-            let things = self.things.iter().map(|thing| as_argument(thing));
-            let mut extent: String = things.flat_map(|thing| [" ".into(), thing]).collect();
-            if self.instructions {
-                extent += " --instructions";
-            } else if self.all {
-                extent += " --all";
-            }
-            let seen = &shown.seen;
-            format!(
-                "if you accept that: `mcpproxy upstream approve {server}{extent} --seen {seen}`"
-            )
-        };
+        let things = self.things.iter().map(|thing| as_argument(thing));
+        let mut extent: String = things.flat_map(|thing| [" ".into(), thing]).collect();
+        if self.instructions {
+            extent += " --instructions";
+        } else if self.all {
+            extent += " --all";
+        }
+        let seen = &shown.seen;
+        let step = format!(
+            "if you accept that: `mcpproxy upstream approve {server}{extent} --seen {seen}`"
+        );
         Err(CommandFailure::refused(format!("nothing was approved: {what}")).next(step))
     }
 

@@ -63,7 +63,7 @@ impl<'a> ReviewStep<'a> {
                 format!(
                     "an agent wrote this entry, {contact}`{}` lists its tools. To approve it without looking at them: `{}`",
                     connect(),
-                    approve("")
+                    approve("--yes")
                 )
             }
             Self::Connect => format!("its tools are not known yet; `{}` lists them", connect()),

@@ -113,6 +113,8 @@ pub struct Approval {
 pub enum Which {
     /// All that is listed now, in place of all earlier approvals.
     All,
+    /// The same, even if nothing was ever listed: then whatever the server lists first counts as approved.
+    Unseen,
     /// The things with one of these names, of whatever kind.
     These(Vec<String>),
 }
@@ -227,7 +229,7 @@ impl Ledger {
         let by: Arc<str> = approval.by.as_str().into();
         let mut next = self.clone();
         match &approval.which {
-            Which::All => {
+            Which::All | Which::Unseen => {
                 next.approved.clear();
                 next.held.clear();
                 next.first_seen.clear();

@@ -181,7 +181,7 @@ async fn what_is_approved_is_what_was_seen_however_fast_it_is_changed() {
     let add = json!({ "operation": "add", "name": "new", "command": "seen" });
     done(&client, &add).await;
     let shown = daemon.rest("GET", "/api/v1/servers/new/inspect", "").await;
-    let body = json!({ "seen": shown.json()["seen"], "all": true });
+    let body = json!({ "seen": shown.json()["seen"], "all": true, "unseen": true });
     // The file says something else already, which is not in force yet.
     let text = written(&daemon).replace("\"seen\"", "\"another\"");
     daemon.home().write_config(&text);

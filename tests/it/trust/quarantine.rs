@@ -79,6 +79,9 @@ async fn what_an_agent_wrote_is_not_contacted_until_a_person_asks() {
     has!(answer["toolAnalysis"]["note"], "not its tools");
     let found = inspected(&daemon, "up").await;
     is_like!(found, { "inspected": false, "awaits_contact": true });
+    let unseen = approve(&daemon, "up", &[]).await;
+    assert_eq!(unseen["code"], "not_confirmed", "{unseen}");
+    has!(unseen["hint"], "`unseen`");
     assert_eq!(server.spawn_count(), 0);
 
     let found = daemon

@@ -236,6 +236,9 @@ test("what an agent added is listed only when a person asks for it, and what it 
   const diff = page.getByRole("table", { name: "The entry before and after an agent changed it" });
   assert.match(await diff.innerText(), /more/);
   await isSound(who, "an agent's change");
+  await page.getByRole("button", { name: "Approve from-agent" }).click();
+  await page.getByRole("group", { name: "Approve from-agent without knowing its tools?" }).getByRole("button", { name: "Approve anyway" }).click();
+  await page.getByText("Approved from-agent.").waitFor();
   await go("/ui/");
   await title(/servers/);
   await close();

@@ -229,8 +229,8 @@ export function review(wanted, frame) {
     const starts = `Once you approve it, ${risk(shown.server)}, and clients can use ${shown.inspected ? `its ${count(tools, "tool")}` : "all tools that it lists"}.`;
     const mustAsk = dangerous || !shown.inspected;
     if (asked === "all") {
-      const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
-      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button(`Disable ${name}`, () => disable()), button("Approve anyway", () => approve({}, name), "btn danger")));
+      const spite = [dangerous && ` in spite of ${count(dangerous, "dangerous finding")}`, !shown.inspected && " without knowing its tools"].filter(Boolean).join(",");
+      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button(`Disable ${name}`, () => disable()), button("Approve anyway", () => approve({ unseen: !shown.inspected }, name), "btn danger")));
     }
     return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, shown.entry?.tool_changes === "allow" ? "" : " mcpproxy then holds every change to its tools and instructions, and changes to its prompts and resources that look dangerous."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
   }
