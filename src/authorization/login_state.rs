@@ -235,8 +235,7 @@ impl LoginState {
     /// The authorization server has ended the login with this grant. Whether it was still the login.
     pub(super) fn end(&self, grant: &Grant, refusal: &OAuthRefusal) -> bool {
         // In words before the grant is forgotten, whose secrets must not show in them.
-        let why = refusal.description.as_ref().unwrap_or(&refusal.code);
-        let why = self.error(&format!("its login has ended: {why}"));
+        let why = self.error(&format!("its login has ended: {refusal}"));
         let file = self.file.lock();
         if !self.is_current(grant) {
             return false;

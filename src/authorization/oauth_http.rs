@@ -59,7 +59,8 @@ pub(super) struct ServerAnswers {
     pub(super) resource: Option<String>,
 }
 
-/// The `error` with which an authorization server refuses a request (RFC 6749, 5.2; RFC 7591, 3.2.2), with its description, as they came.
+/// The `error` with which an authorization server refuses a request (RFC 6749, 5.2; RFC 7591, 3.2.2), with its description, as they came. Shows
+/// the description in quotation marks; whoever shows it masks and cuts the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OAuthRefusal {
     pub(super) code: String,
@@ -78,7 +79,7 @@ impl fmt::Display for OAuthRefusal {
         let code = &self.code;
         match self.description.as_deref() {
             None | Some("") => f.write_str(code),
-            Some(words) => write!(f, "{words} ({code})"),
+            Some(words) => write!(f, "\"{words}\" ({code})"),
         }
     }
 }
@@ -379,7 +380,7 @@ mod tests {
         check(400, r#"{"error":"invalid_grant"}"#, Some("invalid_grant"));
         check(401, r#"{"error":"invalid_client"}"#, Some("invalid_client"));
         let described = r#"{"error":"bad_refresh_token","error_description":"Too old."}"#;
-        check(200, described, Some("Too old. (bad_refresh_token)"));
+        check(200, described, Some("\"Too old.\" (bad_refresh_token)"));
         check(429, r#"{"error":"slow_down"}"#, None);
         check(503, r#"{"error":"invalid_grant"}"#, None);
         check(400, r#"{"error":"temporarily_unavailable"}"#, None);

@@ -1,13 +1,13 @@
 //! The terms of a login: the address of the server and what its entry configures for it. Other terms mean another login.
 
-use std::{borrow::Cow, path::PathBuf};
+use std::path::PathBuf;
 
 use http::Uri;
 
 use super::LoginError;
 use crate::{
     config::{OAuth, ServerEntry, Transport, loopback::is_loopback},
-    text::{Secrets, TextKind, redact, shortened, visible::is_invisible},
+    text::{Secrets, one_line},
 };
 
 /// Limit: bytes of an error, which may quote an authorization server.
@@ -45,20 +45,10 @@ impl Terms {
         self.url.parse().unwrap_or_default()
     }
 
-    /// An error in words that may be shown: short, without secrets, these beside those of the entry, and without control characters.
+    /// An error in words that may be shown: short, on one line, and without secrets, these beside those of the entry.
     pub(super) fn error(&self, secrets: &Secrets, text: &str) -> LoginError {
         let secrets = Secrets::all([&self.secrets, secrets]);
-        let redacted = secrets.redacted(text);
-        let redacted: Cow<'_, str> = redact::redacted(&redacted, TextKind::Prose);
-        let plain = |c: char| {
-            if c.is_control() || is_invisible(c) {
-                ' '
-            } else {
-                c
-            }
-        };
-        let text: String = redacted.chars().map(plain).collect();
-        LoginError::Failed(shortened(text, LONGEST))
+        LoginError::Failed(one_line(text, &secrets, LONGEST))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::wire::instance::IS_OURSELVES;
+use crate::{text::Quoted, wire::instance::IS_OURSELVES};
 
 /// A common mistake about TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -96,8 +96,8 @@ pub enum LinkError {
     #[error("it sent {0} MiB without a line end")]
     Endless(usize),
     /// The upstream finds that the request's headers do not say what its body says. It was not processed.
-    #[error("the server says that a request's headers do not match its body: {0:?}")]
-    HeaderMismatch(String),
+    #[error("the server says that a request's headers do not match its body: {0}")]
+    HeaderMismatch(Quoted),
     /// The server had forgotten the session, and its lists have not been read in the new one. The request was not processed.
     #[error("its session had expired and was opened again")]
     SessionRenewed,
@@ -106,7 +106,7 @@ pub enum LinkError {
     SessionLost(Box<LinkError>),
     /// The server opens no session in the place of the one that it has forgotten, and says this.
     #[error("the server refused a new one: {0}")]
-    NoNewSession(String),
+    NoNewSession(Quoted),
     /// What answers is the daemon that asks. The request was not processed.
     #[error("{IS_OURSELVES}")]
     Ourselves,
@@ -115,7 +115,7 @@ pub enum LinkError {
     Status {
         /// The HTTP status.
         status: u16,
-        /// The beginning of the body.
+        /// What the body says: its beginning in quotation marks, or what it is; empty if it is.
         text: String,
         /// How long it asks to wait before the next request.
         retry_after: Option<Duration>,
@@ -124,7 +124,6 @@ pub enum LinkError {
 
 /// The part after the colon, where the server gave a text.
 fn after_colon(text: &str) -> String {
-    let text = text.trim();
     if text.is_empty() {
         return String::new();
     }

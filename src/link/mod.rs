@@ -37,9 +37,12 @@ use self::{
     news::news_queue,
     slot::Slot,
 };
-use crate::wire::{
-    Id, Notification, Outcome, Raw, Request, Revision, RpcError, header_params::HeaderParam,
-    method, notification_frame,
+use crate::{
+    text::Secrets,
+    wire::{
+        Id, Notification, Outcome, Raw, Request, Revision, RpcError, header_params::HeaderParam,
+        method, notification_frame,
+    },
 };
 
 /// Limit: largest message an upstream may send. The protocol has no limit; images and files come as base64 in one message.
@@ -130,6 +133,15 @@ impl Link {
             Self::Stdio(link) => link.in_flight(),
             Self::Http(link) => link.in_flight(),
             Self::LegacySse(link) => link.in_flight(),
+        }
+    }
+
+    /// What must not show in texts, should the server repeat it.
+    pub fn secrets(&self) -> Secrets {
+        match self {
+            Self::Stdio(link) => link.secrets(),
+            Self::Http(link) => link.secrets(),
+            Self::LegacySse(link) => link.secrets(),
         }
     }
 

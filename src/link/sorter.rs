@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{LinkError, News, in_flight::RequestsInFlight};
 use crate::{
     telemetry::log_throttle::LogThrottle,
-    text::{cut::shortened, names::ServerName, secret::Secrets},
+    text::{Quoted, names::ServerName, secret::Secrets},
     wire::{Id, IdFinder, Message, Notification, Outcome, Raw, Response, meta, method},
 };
 
@@ -169,12 +169,6 @@ pub(super) fn subscription_of(notice: &Notification) -> Option<u64> {
 // Anything on a connection that is no message of the protocol: text on the standard output of programs that do not keep it free,
 // mostly. The first of it shows an operator what is wrong.
 
-/// Bytes of it that are shown.
-const SHOWN: usize = 160;
-
-/// Limit: bytes that are looked at for that.
-const LOOKED_AT: usize = 4096;
-
 /// Counts what is no message, and keeps the first. Clones are the same.
 #[derive(Clone, Default)]
 pub struct Noise(Arc<Shared>);
@@ -183,7 +177,7 @@ pub struct Noise(Arc<Shared>);
 struct Shared {
     server: String,
     secrets: Secrets,
-    first: OnceLock<String>,
+    first: OnceLock<Quoted>,
     limit: LogThrottle,
 }
 
@@ -197,9 +191,14 @@ impl Noise {
         }))
     }
 
-    /// The first line that was no message, in quotation marks, escaped and cut.
-    pub fn first(&self) -> Option<&str> {
-        self.0.first.get().map(String::as_str)
+    /// The first line that was no message.
+    pub fn first(&self) -> Option<&Quoted> {
+        self.0.first.get()
+    }
+
+    /// What must not show in texts, should the server repeat it.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.0.secrets
     }
 
     /// Takes in what came.
@@ -210,46 +209,12 @@ impl Noise {
             first,
             limit,
         } = &*self.0;
-        let shown = || shown(text, secrets);
-        first.get_or_init(|| format!("{:?}", shown()));
+        let quoted = || Quoted::of(text, secrets);
+        first.get_or_init(quoted);
         if let Some(lines) = limit.due() {
-            let line = shown();
+            let line = quoted();
             let line = line.as_str();
             tracing::warn!(%server, lines, line, "server wrote lines to stdout that are not MCP");
         }
-    }
-}
-
-fn shown(text: &[u8], secrets: &Secrets) -> String {
-    let beginning = text.get(..LOOKED_AT).unwrap_or(text);
-    let text = String::from_utf8_lossy(beginning);
-    let text = secrets.redacted(&text);
-    shortened(text.trim(), SHOWN)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_line_is_shown_escaped_cut_and_without_secrets() {
-        let server = ServerName::parse("s").expect("a name");
-        let secrets = Secrets::new(["hunter22", "a"].map(str::to_owned));
-        let check = |text: &str, expected: &str| {
-            let noise = Noise::new(&server, secrets.clone());
-            assert_eq!(noise.first(), None);
-            noise.note(text.as_bytes());
-            noise.note(b"another");
-            assert_eq!(noise.first(), Some(expected));
-        };
-        check(
-            " Listening on port 3\u{1b}[0m\r\n",
-            r#""Listening on port 3\u{1b}[0m""#,
-        );
-        check("key hunter22 and \u{202e}a", r#""key *** and \u{202e}a""#);
-        check(
-            &"é".repeat(SHOWN + 1),
-            &format!("\"{}…\"", "é".repeat(SHOWN / 2)),
-        );
     }
 }

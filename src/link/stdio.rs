@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     storage::in_words,
+    text::Secrets,
     wire::{
         Id, Outcome, Raw, RequestNumbers,
         lines::{Line, Lines},
@@ -43,6 +44,7 @@ pub struct StdioLink(Arc<StdioShared>);
 struct StdioShared {
     outbox: Outbox,
     in_flight: RequestsInFlight,
+    secrets: Secrets,
 }
 
 /// Takes the pipes of a child. `ended` is awaited, for half a second at most, when the output ends: it says why
@@ -58,6 +60,7 @@ pub fn connect(
     let link = StdioLink(Arc::new(StdioShared {
         outbox: Outbox::default(),
         in_flight: RequestsInFlight::new(numbers, news_in),
+        secrets: noise.secrets().clone(),
     }));
     let reader = StdoutReader {
         shared: link.0.clone(),
@@ -112,6 +115,11 @@ impl StdioLink {
 
     pub(super) fn in_flight(&self) -> &RequestsInFlight {
         &self.0.in_flight
+    }
+
+    /// See [`super::Link::secrets`].
+    pub(super) fn secrets(&self) -> Secrets {
+        self.0.secrets.clone()
     }
 
     /// Answers a question.

@@ -1,12 +1,7 @@
 //! Finds the line that says most about the cause in what a program wrote before its end. Programs give nothing but words. Pure.
 
-use crate::text::cut::shortened;
-
 /// Limit: lines that are searched, from the end. Stack traces are often longer than the rest.
 const LOOKED_AT: usize = 60;
-
-/// Limit: bytes of the line that is shown.
-const LONGEST: usize = 200;
 
 /// Words of a line that names a mistake.
 const MISTAKES: [&str; 21] = [
@@ -45,7 +40,7 @@ pub(super) fn telling<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Op
         .iter()
         .find(names_a_mistake)
         .or_else(|| lines.first())?;
-    Some(shortened(line.trim(), LONGEST))
+    Some(line.trim().to_owned())
 }
 
 /// What npm says without the level that it begins every line of a failure with, whatever the line is about.
@@ -99,9 +94,5 @@ mod tests {
         let line = telling(docker.lines()).expect("a line");
         assert_eq!(engine_is_down(&line), Some("Docker"));
         assert_eq!(engine_is_down("docker: invalid reference format"), None);
-        assert_eq!(
-            telling(["x".repeat(900).as_str()].into_iter()).map(|line| line.chars().count()),
-            Some(LONGEST + 1)
-        );
     }
 }

@@ -69,7 +69,7 @@ impl Router {
                 if let Some(upstream) = self.0.upstreams.get(server)
                     && let Some(words) = upstream.last_words().await
                 {
-                    failure.error = format!("{}: \"{words}\"", failure.error);
+                    failure.error = format!("{}: {words}", failure.error);
                 }
                 failure.into()
             }

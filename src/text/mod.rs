@@ -1,9 +1,10 @@
-//! Texts that every room uses: names of servers and tools, moments, secrets and texts that look like one, and invisible characters.
+//! Texts that every room uses: names of servers and tools, moments, secrets and texts that look like one, words of others, and invisible characters.
 
 pub mod cut;
 pub mod moment;
 pub mod names;
 pub mod percent;
+pub mod quoted;
 pub mod redact;
 pub mod secret;
 pub mod visible;
@@ -11,6 +12,7 @@ pub mod visible;
 pub use self::{
     cut::{beginning, shortened},
     names::ServerName,
+    quoted::{Quoted, one_line},
     redact::{ListContext, TextKind},
     secret::{MASK, Secret, Secrets},
 };

@@ -5,16 +5,16 @@ use std::time::Duration;
 use crate::{
     failure::NextStep,
     process::{StderrLog, engine_is_down},
-    text::{Secrets, TextKind, beginning, redact},
+    text::{Quoted, Secrets, one_line},
 };
 
 /// What a program wrote before it failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Written {
     /// The line of its stderr that says most of the cause.
-    pub(super) stderr: Option<String>,
-    /// The quoted line of its stdout that is no MCP message, or one that nothing waits for.
-    pub(super) stdout: Option<String>,
+    pub(super) stderr: Option<Quoted>,
+    /// The line of its stdout that is no MCP message, or one that nothing waits for.
+    pub(super) stdout: Option<Quoted>,
 }
 
 /// Why there is no connection.
@@ -46,8 +46,8 @@ impl ConnectError {
             outside: shown(&self.outside, secrets).into(),
             step: self.step.shown(|text| shown(text, secrets)),
             wrote: Box::new(Written {
-                stderr: self.wrote.stderr.map(|line| shown(&line, secrets)),
-                stdout: self.wrote.stdout.map(|line| shown(&line, secrets)),
+                stderr: self.wrote.stderr.map(|line| line.without(secrets)),
+                stdout: self.wrote.stdout.map(|line| line.without(secrets)),
             }),
             ..self
         }
@@ -63,8 +63,8 @@ impl ConnectError {
 
     /// The same for a program that wrote this line to its standard output, where only messages may stand. That is never the reason why a
     /// program has ended.
-    pub(super) fn after_writing(mut self, line: &str) -> Self {
-        self.wrote.stdout = Some(line.to_owned());
+    pub(super) fn after_writing(mut self, line: &Quoted) -> Self {
+        self.wrote.stdout = Some(line.clone());
         if !self.has_exited {
             self.step = NextStep::act(Self::ONLY_MESSAGES);
         }
@@ -85,6 +85,7 @@ impl ConnectError {
         if matches!(self.step, NextStep::ReadLog) && !has_log {
             self.step = NextStep::RunByHand;
         }
+        let wrote = wrote.map(|line| Quoted::of(line.as_bytes(), &Secrets::default()));
         self.wrote.stderr = wrote;
         self
     }
@@ -92,7 +93,7 @@ impl ConnectError {
     /// The whole reason, with the program's own words of each kind.
     pub fn whole(&self) -> String {
         let Written { stderr, stdout } = &*self.wrote;
-        let stderr = stderr.as_ref().map(|line| format!(": \"{line}\""));
+        let stderr = stderr.as_ref().map(|line| format!(": {line}"));
         let stdout = stdout.as_ref();
         let stdout = stdout.map(|line| format!("; an unexpected line on its stdout: {line}"));
         let (stderr, stdout) = (stderr.unwrap_or_default(), stdout.unwrap_or_default());
@@ -116,14 +117,7 @@ const LONGEST: usize = 2 << 10;
 
 /// A text that may quote a server, without secrets and cut.
 pub(super) fn shown(text: &str, secrets: &Secrets) -> String {
-    let (known, is_cut) = secrets.redacted_to_show(text, LONGEST);
-    let redacted = redact::redacted(&known, TextKind::Prose);
-    let kept = beginning(&redacted, LONGEST);
-    if is_cut || kept.len() < redacted.len() {
-        format!("{kept}… ({} bytes in all)", text.len())
-    } else {
-        redacted.into_owned()
-    }
+    one_line(text, secrets, LONGEST)
 }
 
 #[cfg(test)]
@@ -133,8 +127,9 @@ mod tests {
     #[test]
     fn the_words_of_stderr_and_stdout_are_told_apart() {
         let error = ConnectError::plain("no answer", NextStep::ReadLog);
-        let mut error = error.after_writing("\"hello\"");
-        error.wrote.stderr = Some("v1".to_owned());
+        let quoted = |text: &str| Quoted::of(text.as_bytes(), &Secrets::default());
+        let mut error = error.after_writing(&quoted("hello"));
+        error.wrote.stderr = Some(quoted("v1"));
         let expected = "no answer: \"v1\"; an unexpected line on its stdout: \"hello\"";
         assert_eq!(error.whole(), expected);
     }
@@ -149,10 +144,7 @@ mod tests {
             let cut = shown(&text, &secrets);
             assert!(cut.len() < LONGEST + 64, "{}", cut.len());
             assert!(!cut.contains("hunt"), "{cut}");
-            assert!(
-                cut.ends_with(&format!("… ({} bytes in all)", text.len())),
-                "{cut}"
-            );
+            assert!(cut.ends_with('…'), "{cut}");
         }
     }
 }

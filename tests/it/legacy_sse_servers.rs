@@ -89,7 +89,7 @@ async fn one_that_opens_the_stream_and_takes_no_message_is_told_by_that_alone() 
         row["reason"].is_string().then_some(row)
     })
     .await;
-    let reason = "session lost: the server answered HTTP 404: trouble";
+    let reason = r#"session lost: the server answered HTTP 404: "trouble""#;
     assert_eq!(row["reason"], reason);
     has!(row["next_step"], "read the log on its host");
 }

@@ -86,8 +86,7 @@ impl HttpShared {
                 tracing::debug!("an answer on the notification stream was ignored");
             }
             Err(error) => {
-                let why = self.server.excerpt(error.to_string().as_bytes());
-                tracing::debug!(why, "a message of the server could not be read");
+                tracing::debug!(%error, "a message of the server could not be read");
             }
         }
     }

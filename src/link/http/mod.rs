@@ -30,9 +30,12 @@ use super::{
     Connection, Endpoint, EndpointError, LinkError, Maker, Purpose, RequestsInFlight, news_queue,
     remote::GOODBYE, tasks::LinkTasks,
 };
-use crate::wire::{
-    Id, Outcome, Raw, RequestNumbers, Revision, header_params::HeaderParam, method,
-    notification_frame, request_frame, response_frame,
+use crate::{
+    text::Secrets,
+    wire::{
+        Id, Outcome, Raw, RequestNumbers, Revision, header_params::HeaderParam, method,
+        notification_frame, request_frame, response_frame,
+    },
 };
 
 /// The link. Cheap to clone; when the last clone is gone, its tasks end.
@@ -182,6 +185,11 @@ impl HttpLink {
 
     pub(super) fn in_flight(&self) -> &RequestsInFlight {
         &self.shared.in_flight
+    }
+
+    /// See [`super::Link::secrets`].
+    pub(super) fn secrets(&self) -> Secrets {
+        self.shared.server.secrets()
     }
 
     pub(super) fn tasks(&self) -> &LinkTasks {

@@ -12,6 +12,7 @@ use crate::{
         LinkError, Maker,
         remote::{ACCEPTANCE, Posted, linger},
     },
+    text::Quoted,
     wire::{Id, MessageFrame, RpcError},
 };
 
@@ -40,7 +41,7 @@ impl HttpShared {
         *sent_in = Some(session.clone());
         let posted = self.server.post(&session, &frame, headers).await?;
         if let Some(why) = header_mismatch(&posted, &session) {
-            let why = self.server.excerpt(why.as_bytes());
+            let why = Quoted::of(why.as_bytes(), &self.server.secrets());
             return Err(LinkError::HeaderMismatch(why));
         }
         // Refused twice, it is the request and not the session that the server does not take.

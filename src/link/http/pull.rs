@@ -109,10 +109,7 @@ impl Pull {
                     Ok(Incoming::Question(question))
                 }
                 Ok(Message::Response(answer)) => self.answer(answer),
-                Err(error) => {
-                    let why = self.shared.server.excerpt(error.to_string().as_bytes());
-                    Err(self.broken(why))
-                }
+                Err(error) => Err(self.broken(error.to_string())),
             };
         }
     }

@@ -12,6 +12,7 @@ use crate::{
         Incoming, LinkError, News,
         remote::{HttpRefusal, Posted, SESSION_ID},
     },
+    text::Quoted,
     wire::{Id, Outcome, Raw, method, notification_frame},
 };
 
@@ -124,7 +125,8 @@ impl HttpShared {
             Outcome::Error(error) => {
                 let message = error.get("message").and_then(|message| message.string());
                 let why = message.as_deref().unwrap_or(error.as_str());
-                return Err(LinkError::NoNewSession(self.server.excerpt(why.as_bytes())));
+                let why = Quoted::of(why.as_bytes(), &self.server.secrets());
+                return Err(LinkError::NoNewSession(why));
             }
         };
         let session = HttpSession::renewed(&self.session(), session_id, &result);

@@ -16,6 +16,7 @@ use crate::{
         tasks::LinkTasks,
     },
     runtime::sync::Guarded,
+    text::Secrets,
     wire::{
         MessageFrame, Raw,
         header_params::{HeaderParam, PREFIX},
@@ -78,9 +79,9 @@ impl Server {
         self.client.send(|| request.clone()).await.map(drop)
     }
 
-    /// The beginning of a text of the server's, without our secrets.
-    pub(super) fn excerpt(&self, text: &[u8]) -> String {
-        self.client.excerpt(text)
+    /// See [`HttpClient::secrets`].
+    pub(super) fn secrets(&self) -> Secrets {
+        self.client.secrets()
     }
 }
 

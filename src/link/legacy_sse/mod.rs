@@ -30,6 +30,7 @@ use super::{
 use crate::{
     link::Slot,
     telemetry::log_context::LoggedWork,
+    text::Secrets,
     wire::{Id, Outcome, Raw, RequestNumbers, notification_frame, request_frame, response_frame},
 };
 
@@ -136,6 +137,11 @@ impl LegacySseLink {
 
     pub(super) fn tasks(&self) -> &LinkTasks {
         &self.shared.tasks
+    }
+
+    /// See [`super::Link::secrets`].
+    pub(super) fn secrets(&self) -> Secrets {
+        self.shared.client.secrets()
     }
 
     /// Answers a question.

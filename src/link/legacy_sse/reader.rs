@@ -13,6 +13,7 @@ use crate::{
         remote::{End, Event, Events, HttpClient, Posted, is_event_stream, wrong_type},
         sorter::Sorter,
     },
+    text::one_line,
     wire::IdFinder,
 };
 
@@ -62,12 +63,14 @@ const NO_ADDRESS: &str = "the stream ended before it named an address to post to
 
 /// The address in an `endpoint` event.
 fn named_address(client: &HttpClient, stream: &Uri, event: &Event) -> Option<Result<Uri, String>> {
+    /// Bytes of what is said of a bad one.
+    const LONGEST: usize = 400;
     if event.name.as_deref() != Some(b"endpoint") {
         return None;
     }
     let reference = String::from_utf8_lossy(&event.data);
     let address = address::resolve(stream, &reference);
-    Some(address.map_err(|error| client.excerpt(error.to_string().as_bytes())))
+    Some(address.map_err(|error| one_line(&error.to_string(), &client.secrets(), LONGEST)))
 }
 
 /// The task that sorts what comes. The link is over when it ends, in whatever way.

@@ -10,7 +10,6 @@ use super::{
     AddressReach, Endpoint, EndpointError, HttpRefusal, MessageBody, Posted, ServerBody,
     connection::{Http1Connection, Pool, Unanswered},
     dial::Dialer,
-    refusal::excerpt,
     reply::cause,
     unreached,
 };
@@ -105,7 +104,8 @@ impl HttpClient {
             return Ok(Posted::Accepted(response));
         }
         // Boxed, because it is large and seldom.
-        let refusal = Box::pin(HttpRefusal::read(response, |text| self.excerpt(text)));
+        let secrets = self.secrets();
+        let refusal = Box::pin(HttpRefusal::read(response, &secrets));
         Ok(Posted::Refused(refusal.await))
     }
 
@@ -203,11 +203,10 @@ impl HttpClient {
         Ok(Box::new(connection))
     }
 
-    /// The beginning of a text of the server's, without our secrets.
-    pub(crate) fn excerpt(&self, text: &[u8]) -> String {
+    /// What must not show in texts, should the server repeat it: the secrets of its entry, and of its login.
+    pub(crate) fn secrets(&self) -> Secrets {
         let of_login = self.authorization.as_ref().map(|login| login.secrets());
-        let of_login = of_login.unwrap_or_default();
-        excerpt(text, [&of_login, &self.secrets])
+        Secrets::all([&of_login.unwrap_or_default(), &self.secrets])
     }
 }
 

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use super::{ServerBody, Whole};
 use crate::{
     link::LinkError,
-    text::{cut::shortened, secret::Secrets},
+    text::{Quoted, Secrets},
     wire::{Id, Message, Outcome, Raw, Response as Answer, RpcError, instance::INSTANCE},
 };
 
@@ -27,6 +27,7 @@ pub(crate) enum Posted {
 pub(crate) struct HttpRefusal {
     status: StatusCode,
     pub(crate) body: Bytes,
+    /// What it says, in words for the operator.
     text: String,
     retry_after: Option<Duration>,
     /// It is our own.
@@ -44,11 +45,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 impl HttpRefusal {
-    /// Reads the rest of a response that is one. `excerpt` makes what may be shown of its body.
-    pub(super) async fn read(
-        response: Response<ServerBody>,
-        excerpt: impl Fn(&[u8]) -> String,
-    ) -> Self {
+    /// Reads the rest of a response that is one. None of `secrets` shows in what is told of it.
+    pub(super) async fn read(response: Response<ServerBody>, secrets: &Secrets) -> Self {
         let status = response.status();
         let target = response.headers().get(header::LOCATION).cloned();
         let retry_after = retry_after(response.headers());
@@ -57,8 +55,8 @@ impl HttpRefusal {
         // The status is what counts: a body that cannot be read says nothing more.
         let body = Whole::of(response).read().await.unwrap_or_default();
         let text = match target.filter(|_| status.is_redirection()) {
-            Some(target) => excerpt(redirected(&target).as_bytes()),
-            None => excerpt(&body),
+            Some(target) => secrets.redacted(&redirected(&target)).into_owned(),
+            None => excerpt(&body, secrets),
         };
         Self {
             status,
@@ -167,36 +165,29 @@ fn code(error: &Raw) -> Option<i64> {
     error.get("code")?.read().ok()
 }
 
-// What an operator gets to see of a text of a server's: its beginning on one line, without secrets.
+/// Where the title of an error page is looked for.
+const TITLE_WITHIN: usize = 12_800;
 
-/// Bytes of an error page that an operator gets to see.
-const EXCERPT: usize = 200;
-
-/// The beginning of a text, without these secrets.
-pub(super) fn excerpt(text: &[u8], secrets: [&Secrets; 2]) -> String {
-    let beginning = text.get(..EXCERPT * 64).unwrap_or(text);
-    let mut text = String::from_utf8_lossy(beginning).into_owned();
-    for secrets in secrets {
-        text = secrets.redacted(&text).into_owned();
+/// What an operator gets to see of the body of a refusal: its beginning, or the title of a page that is meant for browsers.
+fn excerpt(text: &[u8], secrets: &Secrets) -> String {
+    let text = text.trim_ascii();
+    match text.first() {
+        None => String::new(),
+        Some(b'<') => page(text, secrets),
+        Some(_) => Quoted::of(text, secrets).to_string(),
     }
-    if text.trim_start().starts_with('<') {
-        text = page(&text);
-    }
-    let visible = |c: char| if c.is_control() { ' ' } else { c };
-    let text: String = text.trim().chars().map(visible).collect();
-    shortened(text, EXCERPT)
 }
 
-/// The text for a page that is meant for browsers: its title.
-fn page(html: &str) -> String {
+fn page(html: &[u8], secrets: &Secrets) -> String {
+    let html = String::from_utf8_lossy(html.get(..TITLE_WITHIN).unwrap_or(html));
     let title = || {
         let (_, rest) = html.split_once("<title").or(html.split_once("<TITLE"))?;
         let (_, rest) = rest.split_once('>')?;
         let (title, _) = rest.split_once('<')?;
-        (!title.trim().is_empty()).then(|| title.trim().to_owned())
+        (!title.trim().is_empty()).then(|| Quoted::of(title.as_bytes(), secrets))
     };
     title().map_or_else(
         || "an HTML page".to_owned(),
-        |title| format!("an HTML page, {title:?}"),
+        |title| format!("an HTML page, {title}"),
     )
 }

@@ -10,7 +10,7 @@ use crate::{
     failure::{ErrorCode, Failure, MAY_HAVE_RUN, NextStep},
     gate::{self, Standing},
     link::LinkError,
-    text::names::ServerName,
+    text::{Quoted, names::ServerName},
     upstream::{connect_error::ConnectError, state::State},
     wire::RpcError,
 };
@@ -95,7 +95,7 @@ impl Upstream {
     }
 
     /// What the program of a server wrote before it was lost during a call, if that is known soon. For the operator only.
-    pub async fn last_words(&self) -> Option<String> {
+    pub async fn last_words(&self) -> Option<Quoted> {
         let is_program = {
             let settings = self.0.settings.borrow();
             let entry = settings.servers.get(self.name());
@@ -179,7 +179,7 @@ impl Upstream {
                 "Look the tool up once more; if it is refused again, tell the user.",
                 // Its lists were read again, and the request was repeated.
                 NextStep::act(shown(format!(
-                    "tell its operator that it refused the request twice, with {why:?}"
+                    "tell its operator that it refused the request twice, with {why}"
                 ))),
             ),
             LinkError::Ourselves => for_agents(

@@ -77,7 +77,10 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
     let params = own_requests::params(revision, &[]);
     match own_requests::try_to_ask(link, method::DISCOVER, &params).await {
         Ok(Outcome::Result(text)) => described(&text, revision),
-        Ok(Outcome::Error(error)) => refused(&error, revision),
+        Ok(Outcome::Error(error)) => {
+            let refusal = ServerError::read(&error, &link.secrets());
+            refused(&error, refusal, revision)
+        }
         Err(LinkError::HeaderMismatch(message)) => Err(ProbeError::Refused(ServerError {
             code: Some(RpcError::HEADER_MISMATCH),
             message: Some(message),
@@ -102,8 +105,7 @@ fn described(text: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
     chosen(&versions, revision)
 }
 
-fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
-    let refusal = ServerError::read(error);
+fn refused(error: &Raw, refusal: ServerError, revision: Revision) -> Result<Verdict, ProbeError> {
     if refusal.is_of_ourselves() {
         return Err(ProbeError::Link(LinkError::Ourselves));
     }

@@ -11,6 +11,7 @@ use crate::{
     config::{ServerEntry, SessionScope},
     link::{Link, LinkError},
     process::Exit,
+    text::Secrets,
     upstream::instance_scope::{InstanceScope, has_roots},
     wire::{Edit, Outcome, Raw, Revision, method, presentation, splice},
 };
@@ -127,7 +128,7 @@ pub(in crate::upstream) async fn shake_hands(
     let params = splice(&Raw::empty_object(), &members).expect("an object");
     let initialize = match link.initialize(&params).await.map_err(OpenError::Link)? {
         Outcome::Result(result) => result.detached(),
-        Outcome::Error(error) => return Err(refused(&error)),
+        Outcome::Error(error) => return Err(refused(&error, &link.secrets())),
     };
     let version = initialize
         .get("protocolVersion")
@@ -142,8 +143,8 @@ pub(in crate::upstream) async fn shake_hands(
     })
 }
 
-fn refused(error: &Raw) -> OpenError {
-    let error = ServerError::read(error);
+fn refused(error: &Raw, secrets: &Secrets) -> OpenError {
+    let error = ServerError::read(error, secrets);
     if error.is_of_ourselves() {
         return OpenError::Link(LinkError::Ourselves);
     }

@@ -339,7 +339,9 @@ impl Listener {
                 Incoming::Notice(notice) => self.hand_on(notice),
                 Incoming::Question(_) => (),
                 Incoming::Answer(Outcome::Result(_)) => return Err(ListenError::Ended),
-                Incoming::Answer(Outcome::Error(error)) => return Err(ListenError::of(&error)),
+                Incoming::Answer(Outcome::Error(error)) => {
+                    return Err(ListenError::of(&error, &self.link.secrets()));
+                }
             }
         }
     }
@@ -411,8 +413,8 @@ fn without_subscription(params: &Raw) -> Raw {
 }
 
 impl ListenError {
-    fn of(error: &Raw) -> Self {
-        let error = ServerError::read(error);
+    fn of(error: &Raw, secrets: &Secrets) -> Self {
+        let error = ServerError::read(error, secrets);
         match error.code {
             Some(RpcError::METHOD_NOT_FOUND) => Self::Unknown,
             _ => Self::Refused(error),

@@ -328,7 +328,10 @@ impl ListReader<'_> {
                 Some(kind) if kind != result_type::COMPLETE => Err(ListProblem::Unusable(kind)),
                 _ => Ok(result),
             },
-            Outcome::Error(error) => Err(ListProblem::Refused(ServerError::read(&error))),
+            Outcome::Error(error) => {
+                let refusal = ServerError::read(&error, &self.link.secrets());
+                Err(ListProblem::Refused(refusal))
+            }
         }
     }
 }
@@ -336,7 +339,10 @@ impl ListReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::connect;
+    use crate::{
+        text::{Quoted, Secrets},
+        upstream::connect,
+    };
 
     #[test]
     fn a_list_that_could_not_be_read_is_as_it_was_known() {
@@ -387,7 +393,7 @@ mod tests {
     #[test]
     fn only_a_list_against_the_protocol_is_for_the_authors() {
         let entry = connect::tests::remote();
-        let message = Some("db down".to_owned());
+        let message = Some(Quoted::of(b"db down", &Secrets::default()));
         for (problem, expected) in [
             (ListProblem::NoList("tools"), "authors"),
             (

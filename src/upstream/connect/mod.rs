@@ -328,7 +328,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::{self, Surroundings};
+    use crate::{
+        config::{self, Surroundings},
+        text::{Quoted, Secrets},
+    };
 
     /// The entry of a remote server.
     pub(super) fn remote() -> Arc<ServerEntry> {
@@ -349,13 +352,18 @@ mod tests {
     #[test]
     fn only_where_nothing_answers_the_step_is_to_start_the_server() {
         let empty = String::new;
-        let refused =
-            |text: &serde_json::Value| OpenError::Refused(ServerError::read(&Raw::author(text)));
+        let refused = |text: &serde_json::Value| {
+            let error = ServerError::read(&Raw::author(text), &Secrets::default());
+            OpenError::Refused(error)
+        };
         for (error, is_start) in [
             (OpenError::Link(LinkError::NotDelivered(empty())), true),
             (OpenError::Link(LinkError::OddEndpoint(empty())), false),
             (OpenError::Link(LinkError::Broken(empty())), false),
-            (OpenError::Link(LinkError::HeaderMismatch(empty())), false),
+            (
+                OpenError::Link(LinkError::HeaderMismatch(Quoted::default())),
+                false,
+            ),
             (refused(&json!({"code": 0})), false),
             (OpenError::Unusable, false),
         ] {
@@ -367,10 +375,10 @@ mod tests {
         for (error, reason, step) in [
             (
                 json!({"code": 1, "message": "no"}),
-                "no (1)",
+                "\"no\" (1)",
                 "correct the cause",
             ),
-            (json!({"message": "no"}), "no", "correct the cause"),
+            (json!({"message": "no"}), "\"no\"", "correct the cause"),
             (
                 json!({"code": -32000}),
                 "error -32000, without a message",

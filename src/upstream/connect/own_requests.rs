@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, Maker},
+    text::{Quoted, Secrets},
     upstream::calls::known_answer::known_answer,
     wire::{
         Edit, Outcome, Raw, Revision, RpcError, instance::IS_OURSELVES, meta, presentation, splice,
@@ -54,18 +55,16 @@ fn params_of(revision: Revision, members: &[(&str, Raw)], capabilities: Raw) -> 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::upstream) struct ServerError {
     pub(super) code: Option<i64>,
-    pub(super) message: Option<String>,
+    pub(super) message: Option<Quoted>,
 }
 
 impl ServerError {
-    pub(super) fn read(error: &Raw) -> Self {
+    pub(super) fn read(error: &Raw, secrets: &Secrets) -> Self {
+        let message = error.get("message").and_then(|message| message.string());
+        let message = message.filter(|message| !message.trim().is_empty());
         Self {
-            code: error.get("code").and_then(|code| code.read().ok()),
-            message: error
-                .get("message")
-                .and_then(|message| message.string())
-                .map(|message| message.replace(['\n', '\r'], " "))
-                .filter(|message| !message.trim().is_empty()),
+            code: error_code(error),
+            message: message.map(|message| Quoted::of(message.as_bytes(), secrets)),
         }
     }
 
@@ -79,7 +78,8 @@ impl ServerError {
 
     /// Whether the server is this daemon, which refuses its own requests.
     pub(super) fn is_of_ourselves(&self) -> bool {
-        self.message.as_deref() == Some(IS_OURSELVES)
+        let message = self.message.as_ref().map(Quoted::as_str);
+        message == Some(IS_OURSELVES)
     }
 }
 
@@ -87,11 +87,16 @@ impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.message, self.code) {
             (Some(message), Some(code)) => write!(f, "{message} ({code})"),
-            (Some(message), None) => f.write_str(message),
+            (Some(message), None) => write!(f, "{message}"),
             (None, Some(code)) => write!(f, "error {code}, without a message"),
             (None, None) => f.write_str("its error has neither code nor message"),
         }
     }
+}
+
+/// The code of a server's error.
+pub(super) fn error_code(error: &Raw) -> Option<i64> {
+    error.get("code")?.read().ok()
 }
 
 /// Sends a request and waits for the answer. Has no deadline of its own.

@@ -5,6 +5,7 @@ use crate::{
     config::Transport,
     failure::NextStep,
     process::Grace,
+    text::Quoted,
     upstream::{
         connect::Open,
         connect_error::{self, ConnectError},
@@ -78,7 +79,8 @@ impl Worker {
         self.disconnect().await;
         // All that it wrote is there when it has ended.
         let error = error.with_words(&self.shared.stderr, self.life.log_began);
-        let (server, reason, stderr) = (&self.entry.name, &error.reason, &error.wrote.stderr);
+        let (server, reason) = (&self.entry.name, &error.reason);
+        let stderr = error.wrote.stderr.as_ref().map(Quoted::as_str);
         tracing::warn!(%server, %reason, stderr, "connection to server lost");
         self.record_error("lost", &error.whole());
         self.set_status(|status| status.last_error = Some(error));

@@ -30,7 +30,7 @@ async fn who_does_not_agree_is_not_logged_in() {
     let server = AuthorizationServer::start(habits).await;
     let daemon = before(&server).await;
     let page = visit(&browse(&begun(&daemon).await).await).await;
-    has!(page.text(), "not today (access_denied)");
+    has!(page.text(), "not today");
     let progress = progress(&daemon).await;
     assert_eq!(progress["state"], "failed", "{progress}");
     wait_for_state(&daemon, "Authenticating").await;
@@ -105,7 +105,7 @@ async fn what_is_missing_or_wrong_is_said() {
     for (habits, said, step) in [
         (
             closed,
-            "register mcpproxy: by hand only (invalid_client_metadata)",
+            r#"register mcpproxy: "by hand only" (invalid_client_metadata)"#,
             by_hand,
         ),
         (nowhere, "it may need a key in `headers`", of_a_key),

@@ -44,11 +44,11 @@ async fn a_refusal_bears_its_status_and_the_beginning_of_its_text() {
     };
     assert_eq!(
         refused("login").await,
-        (401, r#"{"error":"invalid_token"}"#.to_owned())
+        (401, r#""{\"error\":\"invalid_token\"}""#.to_owned())
     );
     assert_eq!(
         refused("long").await,
-        (503, format!("{}…", "é".repeat(100)))
+        (503, format!("\"{}…\"", "é".repeat(150)))
     );
     assert_eq!(
         refused("page").await,

@@ -122,12 +122,12 @@ async fn a_renewal_that_fails_fails_all_who_wait_and_the_link() {
         (
             without_login,
             "session lost: it refuses access (HTTP 401)",
-            "session lost: the server answered HTTP 401: log in",
+            "session lost: the server answered HTTP 401: \"log in\"",
         ),
         (
             without_quota,
             "session lost: the server refused a new one",
-            "session lost: the server refused a new one: quota is used up",
+            "session lost: the server refused a new one: \"quota is used up\"",
         ),
     ] {
         let opened = Arc::new(AtomicUsize::new(0));
