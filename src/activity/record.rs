@@ -281,7 +281,7 @@ impl RecordMaker<'_> {
             }
             CallEnd::Failed(failure) => {
                 record.code = Some(failure.code.as_str().to_owned());
-                record.error = complaint(&failure.error);
+                record.error = complaint(&failure.whole());
                 let failure = failure.for_model();
                 record.told = match call.course.answer() {
                     Some(answer) => self.answer_as_kept(&answer),

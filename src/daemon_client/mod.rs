@@ -64,7 +64,7 @@ impl AnswerDeadline {
 struct RefusalBody {
     error: String,
     code: Option<String>,
-    server: Option<String>,
+    server: Option<Box<str>>,
     hint: Option<String>,
     closest: Option<Box<str>>,
     step: Option<Box<NextStep>>,

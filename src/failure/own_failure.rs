@@ -1,6 +1,6 @@
 //! Failures of mcpproxy itself: their texts, the next step in the words of each reader, and their JSON.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub struct Failure {
     pub code: ErrorCode,
     /// The server with the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
+    pub server: Option<Box<str>>,
     /// The tool with the failure, by the server's own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Box<str>>,
@@ -41,6 +41,9 @@ pub struct Failure {
     /// The next step as data, for people who can run commands.
     #[serde(skip)]
     pub step: Option<Box<NextStep>>,
+    /// What only operators read after the error: it may quote a server.
+    #[serde(skip)]
+    pub aside: Option<Box<Cow<'static, str>>>,
     /// A known name that was probably meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closest: Option<Box<str>>,
@@ -62,6 +65,7 @@ impl Failure {
             tool: None,
             hint: HintText::new(hint),
             step: None,
+            aside: None,
             closest: None,
         }
     }
@@ -117,7 +121,7 @@ impl Failure {
     /// Names the server.
     #[must_use]
     pub fn of_server(mut self, server: impl fmt::Display) -> Self {
-        self.server = Some(shortened(server.to_string(), LONGEST_NAME));
+        self.server = Some(shortened(server.to_string(), LONGEST_NAME).into());
         self
     }
 
@@ -177,6 +181,19 @@ impl Failure {
             (Some(step), None) => step,
             (None, _) => self.hint.for_people().to_owned(),
         }
+    }
+
+    /// With words for operators after the error, if there are any.
+    #[must_use]
+    pub fn with_aside(mut self, words: String) -> Self {
+        self.aside = (!words.is_empty()).then(|| Box::new(words.into()));
+        self
+    }
+
+    /// The error as operators read it.
+    pub fn whole(&self) -> String {
+        let aside = self.aside.as_ref().map(|aside| format!(": {aside}"));
+        format!("{}{}", self.error, aside.unwrap_or_default())
     }
 
     /// Names what was probably meant.

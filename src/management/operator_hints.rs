@@ -28,7 +28,8 @@ impl Management {
             _ => None,
         };
         Failure {
-            error: error.unwrap_or(failure.error),
+            error: error.unwrap_or_else(|| failure.whole()),
+            aside: None,
             step: step.map(Box::new),
             ..failure
         }

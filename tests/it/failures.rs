@@ -1,6 +1,6 @@
 //! A server that dies, hangs or talks nonsense fails its own calls only, by name.
 
-use crate::support::prelude::*;
+use crate::support::{prelude::*, script::HttpTrouble};
 
 async fn listed(daemon: &TestDaemon, tools: &[&str]) -> TestClient {
     let client = daemon.client("/mcp/all").await;
@@ -328,4 +328,23 @@ async fn a_list_that_fails_costs_itself_alone() {
             assert_eq!(daemon.get("/health").await.json()["status"], "ok");
         }
     }
+}
+
+#[tokio::test]
+async fn operators_alone_read_what_a_server_says_over_http() {
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
+    let client = listed(&daemon, &["up__echo"]).await;
+    upstream
+        .change(|script| script.http.trouble = Some(HttpTrouble::Refused(500)))
+        .await;
+    let failure = client.call("up__echo", "{}").await.failure();
+    assert_eq!(failure["code"], "bad_upstream_answer");
+    lacks!(failure.to_string(), "trouble");
+    let words = r#"answered HTTP 500: "trouble""#;
+    let records = daemon.home().activity("tool=echo").await;
+    has!(records[0]["error"], words);
+    lacks!(records[0]["told"].to_string(), "trouble");
+    let (_, _, shown) = daemon.home().cli(&["call", "read", "up:echo"]).await;
+    has!(shown, words);
 }

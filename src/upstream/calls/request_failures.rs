@@ -203,8 +203,8 @@ impl Upstream {
             LinkError::Status {
                 status,
                 retry_after,
-                ..
-            } => after_status(name, *status, *retry_after),
+                text,
+            } => after_status(name, *status, *retry_after).with_aside(shown(text.clone())),
         };
         failure.of_server(name)
     }
