@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::{LinkError, News, in_flight::RequestsInFlight};
 use crate::{
+    runtime::sync::Guarded,
     telemetry::log_throttle::LogThrottle,
     text::{Quoted, names::ServerName, secret::Secrets},
     wire::{Id, IdFinder, Message, Notification, Outcome, Raw, Response, meta, method},
@@ -178,6 +179,8 @@ struct Shared {
     server: String,
     secrets: Secrets,
     first: OnceLock<Quoted>,
+    /// How many there were, and the beginning of the last.
+    last: Guarded<(u64, Vec<u8>)>,
     limit: LogThrottle,
 }
 
@@ -196,6 +199,17 @@ impl Noise {
         self.0.first.get()
     }
 
+    /// How many lines were no message.
+    pub(super) fn lines(&self) -> u64 {
+        self.0.last.lock().0
+    }
+
+    /// The last line that was no message, if it is not among the first so many.
+    pub(super) fn last_since(&self, lines: u64) -> Option<Quoted> {
+        let last = self.0.last.lock();
+        (last.0 > lines).then(|| Quoted::of(&last.1, &self.0.secrets))
+    }
+
     /// What must not show in texts, should the server repeat it.
     pub(super) fn secrets(&self) -> &Secrets {
         &self.0.secrets
@@ -203,16 +217,15 @@ impl Noise {
 
     /// Takes in what came.
     pub(super) fn note(&self, text: &[u8]) {
-        let Shared {
-            server,
-            secrets,
-            first,
-            limit,
-        } = &*self.0;
-        let quoted = || Quoted::of(text, secrets);
-        first.get_or_init(quoted);
-        if let Some(lines) = limit.due() {
-            let line = quoted();
+        let noise = &*self.0;
+        let beginning = text.get(..Quoted::LOOKED_AT).unwrap_or(text);
+        let mut last = noise.last.lock();
+        *last = (last.0 + 1, beginning.to_vec());
+        drop(last);
+        let quoted = || Quoted::of(text, &noise.secrets);
+        noise.first.get_or_init(quoted);
+        if let Some(lines) = noise.limit.due() {
+            let (server, line) = (&noise.server, quoted());
             let line = line.as_str();
             tracing::warn!(%server, lines, line, "server wrote lines to stdout that are not MCP");
         }

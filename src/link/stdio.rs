@@ -44,7 +44,7 @@ pub struct StdioLink(Arc<StdioShared>);
 struct StdioShared {
     outbox: Outbox,
     in_flight: RequestsInFlight,
-    secrets: Secrets,
+    noise: Noise,
 }
 
 /// Takes the pipes of a child. `ended` is awaited, for half a second at most, when the output ends: it says why
@@ -60,7 +60,7 @@ pub fn connect(
     let link = StdioLink(Arc::new(StdioShared {
         outbox: Outbox::default(),
         in_flight: RequestsInFlight::new(numbers, news_in),
-        secrets: noise.secrets().clone(),
+        noise: noise.clone(),
     }));
     let reader = StdoutReader {
         shared: link.0.clone(),
@@ -105,6 +105,7 @@ impl StdioLink {
             number,
             slot,
             quiet: false,
+            noise_before: self.0.noise.lines(),
         })
     }
 
@@ -119,7 +120,7 @@ impl StdioLink {
 
     /// See [`super::Link::secrets`].
     pub(super) fn secrets(&self) -> Secrets {
-        self.0.secrets.clone()
+        self.0.noise.secrets().clone()
     }
 
     /// Answers a question.
@@ -140,6 +141,8 @@ pub struct StdioExchange {
     slot: Arc<Slot>,
     /// The server does not hear of it.
     quiet: bool,
+    /// How many lines that are no messages came before it.
+    noise_before: u64,
 }
 
 impl StdioExchange {
@@ -150,6 +153,13 @@ impl StdioExchange {
 
     pub(super) fn slot(&self) -> &Slot {
         &self.slot
+    }
+
+    /// What the program wrote to its stdout since the request was sent that is no message, in words; empty if there is none.
+    pub fn noise(&self) -> String {
+        let line = self.link.0.noise.last_since(self.noise_before);
+        let line = line.map(|line| format!("it wrote {line} to its stdout, which is not MCP"));
+        line.unwrap_or_default()
     }
 }
 

@@ -9,19 +9,21 @@ use super::{
     visible::{layout_escape, push_visible},
 };
 
-/// Limit: bytes of them that are shown, and bytes that are looked at for that.
+/// Limit: bytes of them that are shown.
 const SHOWN: usize = 300;
-const LOOKED_AT: usize = 4096;
 
 /// The beginning of a text from outside, as [`one_line`]. It displays itself in quotation marks, so that nobody takes it for words of mcpproxy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Quoted(Box<str>);
 
 impl Quoted {
+    /// Limit: bytes of a text that are looked at.
+    pub const LOOKED_AT: usize = 4096;
+
     /// The beginning of this text, without these secrets.
     pub fn of(text: &[u8], secrets: &Secrets) -> Self {
         let text = text.trim_ascii();
-        let text = String::from_utf8_lossy(text.get(..LOOKED_AT).unwrap_or(text));
+        let text = String::from_utf8_lossy(text.get(..Self::LOOKED_AT).unwrap_or(text));
         Self(one_line(&text, secrets, SHOWN).into())
     }
 

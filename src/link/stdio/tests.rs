@@ -154,3 +154,17 @@ async fn the_last_line_needs_no_line_end_and_counts_for_nothing_when_it_is_torn_
         }
     }
 }
+
+#[tokio::test]
+async fn a_request_knows_the_last_line_that_is_no_message_since_it_was_sent() {
+    let (made, _input, mut output) = linked();
+    let first = sent(&made.link, 1).expect("open");
+    output.write_all(b"what\noops\n").await.expect("open");
+    while made.link.0.noise.lines() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let words = "it wrote \"oops\" to its stdout, which is not MCP";
+    assert_eq!(first.noise(), words);
+    let second = sent(&made.link, 2).expect("open");
+    assert_eq!(second.noise(), "");
+}

@@ -55,7 +55,11 @@ impl ActiveCall {
                 }
             };
             let Ok(arrived) = arrived else {
-                return Err(self.clock.overdue(self.server()));
+                let overdue = self.clock.overdue(self.server());
+                return Err(match &self.exchange {
+                    Exchange::Stdio(exchange) => overdue.with_aside(exchange.noise()),
+                    _ => overdue,
+                });
             };
             if let Some(slot) = &mut self.slot
                 && matches!(arrived, Ok(Incoming::Answer(_)) | Err(_))
