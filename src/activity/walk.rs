@@ -74,16 +74,7 @@ struct Part<'a> {
 pub(super) fn record_text(secrets: &Secrets, text: &str, longest: usize) -> String {
     let (known, is_cut) = secrets.redacted_to_show(text, longest);
     let shown = redacted(&known, TextKind::Record).into_owned();
-    shortened(shown, longest, is_cut)
-}
-
-/// Cuts a text, with a mark if something is missing. With `is_cut` the text is itself the beginning of a longer one.
-fn shortened(text: String, longest: usize, is_cut: bool) -> String {
-    if is_cut {
-        cut::marked(text, longest)
-    } else {
-        cut::shortened(text, longest)
-    }
+    cut::shortened_or_marked(shown, longest, is_cut)
 }
 
 impl<'a> Walk<'a> {
@@ -259,7 +250,8 @@ impl Part<'_> {
             let shown = serde_json::to_string(&inner).unwrap_or_default();
             return cut::shortened(shown, walk.bounds.text);
         }
-        let shown = shortened(walk.shown(self.name, &text, is_cut), longest, is_cut);
+        let shown = walk.shown(self.name, &text, is_cut);
+        let shown = cut::shortened_or_marked(shown, longest, is_cut);
         walk.spend(shown.len() + 2);
         shown
     }

@@ -1,23 +1,6 @@
 //! Escapes characters that steer a terminal or are invisible, in text from servers.
 
-pub(super) use crate::text::visible::{push_json, visible_json};
-
-use crate::text::visible::push_visible;
-
-/// The text as one line, with such characters escaped.
-pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\n' | '\t' => shown.push(' '),
-            // Harmless before a line end; elsewhere it would overwrite the line.
-            '\r' if matches!(characters.peek(), None | Some('\n')) => {}
-            c => push_visible(c, &mut shown),
-        }
-    }
-    shown
-}
+pub(super) use crate::text::visible::{push_json, visible_json, visible_line as visible};
 
 #[cfg(test)]
 mod tests {

@@ -26,6 +26,15 @@ pub fn marked(mut text: String, longest: usize) -> String {
     text
 }
 
+/// The first bytes of a text, at most `longest`, and a mark if there are more; in any case if `is_cut`.
+pub fn shortened_or_marked(text: String, longest: usize, is_cut: bool) -> String {
+    if is_cut {
+        marked(text, longest)
+    } else {
+        shortened(text, longest)
+    }
+}
+
 /// The bytes of the common beginning of two texts, and of the common end of their rests.
 pub fn common_ends(one: &str, other: &str) -> (usize, usize) {
     let begin = count_alike(one.chars(), other.chars());

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::{
-    cut::{marked, shortened},
+    cut::shortened_or_marked,
     redact::{self, TextKind},
     secret::Secrets,
-    visible::{layout_escape, push_visible},
+    visible::visible_line,
 };
 
 /// Limit: bytes of them that are shown.
@@ -27,12 +27,6 @@ impl Quoted {
         Self(one_line(&text, secrets, SHOWN).into())
     }
 
-    /// The same without these secrets either.
-    #[must_use]
-    pub fn without(&self, secrets: &Secrets) -> Self {
-        Self::of(self.0.as_bytes(), secrets)
-    }
-
     /// The words without quotation marks, for what is no sentence.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -49,18 +43,8 @@ impl fmt::Display for Quoted {
 /// secrets and without what looks like one.
 pub fn one_line(text: &str, secrets: &Secrets, longest: usize) -> String {
     let (known, is_cut) = secrets.redacted_to_show(text, longest);
-    let mut line = String::new();
-    for character in redact::redacted(&known, TextKind::Prose).chars() {
-        match layout_escape(character) {
-            Some(_) => line.push(' '),
-            None => push_visible(character, &mut line),
-        }
-    }
-    if is_cut {
-        marked(line, longest)
-    } else {
-        shortened(line, longest)
-    }
+    let line = visible_line(&redact::redacted(&known, TextKind::Prose));
+    shortened_or_marked(line, longest, is_cut)
 }
 
 #[cfg(test)]
@@ -73,7 +57,8 @@ mod tests {
         let check = |text: &str, expected: &str| {
             let quoted = Quoted::of(text.as_bytes(), &secrets);
             assert_eq!(quoted.to_string(), expected);
-            assert_eq!(quoted.without(&secrets), quoted, "it stays the same");
+            let again = Quoted::of(quoted.as_str().as_bytes(), &secrets);
+            assert_eq!(again, quoted, "it stays the same");
         };
         check(
             " Listening on port 3\u{1b}[0m\r\n",

@@ -46,6 +46,21 @@ pub fn push_visible(character: char, text: &mut String) {
     }
 }
 
+/// The text as one line, with characters escaped that steer a terminal or cannot be seen.
+pub fn visible_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\n' | '\t' => shown.push(' '),
+            // Harmless before a line end; elsewhere it would overwrite the line.
+            '\r' if matches!(characters.peek(), None | Some('\n')) => {}
+            c => push_visible(c, &mut shown),
+        }
+    }
+    shown
+}
+
 /// The escape of a character that moves within a line or ends it.
 pub fn layout_escape(character: char) -> Option<&'static str> {
     match character {

@@ -41,13 +41,14 @@ impl ConnectError {
 
     /// The same without secrets, and cut: a server may repeat in its error what it was sent, and write as much as it likes.
     pub(super) fn without(self, secrets: &Secrets) -> Self {
+        let quoted = |line: Quoted| Quoted::of(line.as_str().as_bytes(), secrets);
         Self {
             reason: shown(&self.reason, secrets),
             outside: shown(&self.outside, secrets).into(),
             step: self.step.shown(|text| shown(text, secrets)),
             wrote: Box::new(Written {
-                stderr: self.wrote.stderr.map(|line| line.without(secrets)),
-                stdout: self.wrote.stdout.map(|line| line.without(secrets)),
+                stderr: self.wrote.stderr.map(quoted),
+                stdout: self.wrote.stdout.map(quoted),
             }),
             ..self
         }
