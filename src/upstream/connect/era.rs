@@ -1,7 +1,10 @@
 //! Finds out whether a server is opened with a handshake: sends `server/discover`, which servers with a handshake do not know (revision
 //! 2026-07-28, versioning, "Backward Compatibility").
 
-use super::own_requests::{self, ServerError};
+use super::{
+    handshake::Opened,
+    own_requests::{self, ServerError},
+};
 use crate::{
     link::{Link, LinkError},
     wire::{Outcome, Raw, Revision, RpcError, method},
@@ -10,19 +13,10 @@ use crate::{
 /// What a server turned out to be.
 #[derive(Debug)]
 pub(in crate::upstream) enum Era {
-    /// Its requests are stateless.
-    Modern(Description),
+    /// Its requests are stateless, and this is its description.
+    Modern(Opened),
     /// It wants a handshake, or says nothing that we understand.
     Legacy,
-}
-
-/// The description of a server without a handshake.
-#[derive(Debug)]
-pub(in crate::upstream) struct Description {
-    /// The result of `server/discover`, as it came.
-    pub(in crate::upstream) text: Raw,
-    /// The newest revision that both of us speak.
-    pub(in crate::upstream) revision: Revision,
 }
 
 /// Why the era of a server could not be found out.
@@ -97,8 +91,8 @@ fn described(text: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
         return Ok(Verdict::Decided(Era::Legacy));
     };
     if versions.iter().any(|version| version == revision.as_str()) {
-        return Ok(Verdict::Decided(Era::Modern(Description {
-            text: text.detached(),
+        return Ok(Verdict::Decided(Era::Modern(Opened {
+            initialize: text.detached(),
             revision,
         })));
     }

@@ -3,10 +3,7 @@
 
 use std::time::Duration;
 
-use super::{
-    era::Description,
-    own_requests::{self, ServerError},
-};
+use super::own_requests::{self, ServerError};
 use crate::{
     config::{ServerEntry, SessionScope},
     link::{Link, LinkError},
@@ -17,20 +14,12 @@ use crate::{
 };
 
 /// A server that is ready for calls.
+#[derive(Debug)]
 pub(in crate::upstream) struct Opened {
     /// The result of `initialize` or `server/discover`, as it came.
     pub(in crate::upstream) initialize: Raw,
     /// The revision that is spoken.
     pub(in crate::upstream) revision: Revision,
-}
-
-impl From<Description> for Opened {
-    fn from(description: Description) -> Self {
-        Self {
-            initialize: description.text,
-            revision: description.revision,
-        }
-    }
 }
 
 /// Why there is no connection. The text is for the operator; [`OpenError::outside`] is for clients.
@@ -60,9 +49,13 @@ impl OpenError {
         }
     }
 
-    /// Whether the server refused the handshake, perhaps because it needs none.
+    /// Whether the server may have refused the handshake itself, perhaps because it needs none, and not this client.
     pub(in crate::upstream) fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Unusable)
+        match self {
+            Self::Refused(_) | Self::Unusable => true,
+            Self::Link(LinkError::Status { status, .. }) => !matches!(status, 401 | 403 | 500..),
+            _ => false,
+        }
     }
 
     /// How long the server asks to wait before the next attempt.

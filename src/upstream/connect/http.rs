@@ -97,10 +97,7 @@ impl RemoteServer<'_> {
         };
         let may_probe = answer.is_none() && entry.protocol_era == ProtocolEra::Auto;
         match answer.transpose() {
-            Ok(Some(Era::Modern(description))) => {
-                let opened = description.into();
-                return Ok(Ready { connection, opened });
-            }
+            Ok(Some(Era::Modern(opened))) => return Ok(Ready { connection, opened }),
             Ok(Some(Era::Legacy)) if entry.protocol_era == ProtocolEra::Modern => {
                 return Err(Failed::finally(ConnectError::wants_handshake()));
             }
@@ -119,10 +116,9 @@ impl RemoteServer<'_> {
             Ok(ready) => return Ok(ready),
             Err(error) => error,
         };
-        if may_probe && is_refusal(&error) {
+        if may_probe && error.is_refusal() {
             let connection = self.prepare()?;
-            if let Ok(Era::Modern(description)) = probe(&connection.link).await {
-                let opened = description.into();
+            if let Ok(Era::Modern(opened)) = probe(&connection.link).await {
                 return Ok(Ready { connection, opened });
             }
         }
@@ -143,7 +139,7 @@ impl RemoteServer<'_> {
                 return Ok(ready);
             }
             Ok(_) => None,
-            Err(error) if is_refusal(&error) => None,
+            Err(error) if error.is_refusal() => None,
             Err(error) => Some(error),
         };
         link.close().await;
@@ -190,15 +186,6 @@ impl RemoteServer<'_> {
         let declared = &self.attempt.declared;
         let opened = handshake::shake_hands(&connection.link, declared).await?;
         Ok(Ready { connection, opened })
-    }
-}
-
-/// Whether the server may have refused the handshake itself, and not this client.
-fn is_refusal(error: &OpenError) -> bool {
-    match error {
-        OpenError::Refused { .. } => true,
-        OpenError::Link(LinkError::Status { status, .. }) => !matches!(status, 401 | 403 | 500..),
-        _ => false,
     }
 }
 

@@ -177,7 +177,7 @@ impl Program<'_> {
     /// Opens a server by the probe. One that wants a handshake gets it, or is refused.
     async fn open_by_probe(&self, link: &Link, otherwise: Otherwise) -> Result<Opened, Failed> {
         match (probe(link).await?, otherwise) {
-            (Era::Modern(description), _) => Ok(description.into()),
+            (Era::Modern(opened), _) => Ok(opened),
             (Era::Legacy, Otherwise::ShakeHands) => self.open_by_handshake(link).await,
             (Era::Legacy, Otherwise::Refuse) => Err(Failed::WantsHandshake),
         }
@@ -195,7 +195,7 @@ impl Program<'_> {
                 // Set once, and read when it is of use.
                 let _ = refusal.set(error.clone());
                 match tokio::time::timeout(PROBE_TIMEOUT, probe(link)).await {
-                    Ok(Ok(Era::Modern(description))) => Ok(description.into()),
+                    Ok(Ok(Era::Modern(opened))) => Ok(opened),
                     Ok(Ok(Era::Legacy)) | Err(_) => Err(Failed::Opening(error)),
                     Ok(Err(error)) => Err(error.into()),
                 }
