@@ -62,7 +62,6 @@ pub struct RecordPage {
     /// The records.
     pub records: Vec<ActivityRecord>,
     /// The next `cursor` or `after`; null at the end.
-    #[serde(default)]
     pub next: Option<u64>,
     /// The run of the daemon, if you asked for a call by its id alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -31,7 +31,6 @@ pub(super) struct KeptLogin {
     pub(super) url: String,
     #[serde(default)]
     clients: Vec<ClientRegistration>,
-    #[serde(default)]
     pub(super) grant: Option<Grant>,
     /// The scopes of a login that has ended, to request them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -47,7 +46,6 @@ pub(super) struct ClientRegistration {
     pub(super) client_secret: Option<Secret>,
     pub(super) redirect_uri: String,
     /// When the secret ends, in seconds since 1970.
-    #[serde(default)]
     pub(super) secret_ends: Option<u64>,
 }
 
@@ -69,7 +67,6 @@ pub(super) struct Grant {
     /// In seconds since 1970.
     pub(super) received: u64,
     /// In seconds.
-    #[serde(default)]
     pub(super) lifetime: Option<u64>,
     /// The authorization server's metadata.
     pub(super) metadata: Value,

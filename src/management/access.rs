@@ -31,13 +31,11 @@ pub struct AccessQuestion {
     #[serde(default)]
     pub roles: Vec<String>,
     /// The profile at whose endpoint the caller asks.
-    #[serde(default)]
     pub profile: Option<String>,
     /// The kind of item.
     #[serde(default)]
     pub kind: AskedKind,
     /// The server; absent for a built-in tool and for a name such as `SERVER:TOOL`.
-    #[serde(default)]
     pub server: Option<String>,
     /// The server's name for the tool or prompt, or the URI of the resource.
     pub name: String,

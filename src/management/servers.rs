@@ -57,7 +57,6 @@ pub struct ServerDetails {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The file with its stderr; null for a remote server.
-    #[serde(default)]
     pub log_file: Option<PathBuf>,
     /// The number of running calls.
     #[serde(default)]

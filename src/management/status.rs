@@ -42,7 +42,6 @@ pub struct StatusReport {
     /// The number of known tools.
     pub tools: usize,
     /// The number of tools that can be called.
-    #[serde(default)]
     pub callable_tools: Option<usize>,
     /// The number of open sessions.
     pub sessions: usize,

@@ -49,7 +49,6 @@ pub struct ToolRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The call type: `read`, `write` or `destructive`.
-    #[serde(default)]
     pub call_with: Option<String>,
 }
 

@@ -74,7 +74,6 @@ impl StoredChange {
 #[derive(Deserialize)]
 pub(super) struct Numbered {
     pub(super) id: u64,
-    #[serde(default)]
     pub(super) undoes: Option<u64>,
 }
 
