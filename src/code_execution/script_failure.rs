@@ -5,41 +5,31 @@ use serde::{Deserialize, Serialize};
 use super::limits;
 use crate::text::{cut::shortened, spelt};
 
-/// Why a script ended without a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ScriptCode {
-    /// It is not valid JavaScript.
-    SyntaxError,
-    /// It threw something that it did not catch.
-    RuntimeError,
-    /// It took too long, or computed too long.
-    Timeout,
-    /// Its objects needed too much memory.
-    OutOfMemory,
-    /// Its functions called each other too deeply.
-    StackOverflow,
-    /// It made more calls than it may.
-    MaxToolCallsExceeded,
-    /// It logged too much, or its value is too large.
-    OutputLimitExceeded,
-    /// Its value cannot be written as JSON.
-    SerializationError,
-    /// The engine failed.
-    EngineFailed,
+spelt! {
+    /// Why a script ended without a value.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    pub enum ScriptCode {
+        /// It is not valid JavaScript.
+        SyntaxError = "SYNTAX_ERROR",
+        /// It threw something that it did not catch.
+        RuntimeError = "RUNTIME_ERROR",
+        /// It took too long, or computed too long.
+        Timeout = "TIMEOUT",
+        /// Its objects needed too much memory.
+        OutOfMemory = "OUT_OF_MEMORY",
+        /// Its functions called each other too deeply.
+        StackOverflow = "STACK_OVERFLOW",
+        /// It made more calls than it may.
+        MaxToolCallsExceeded = "MAX_TOOL_CALLS_EXCEEDED",
+        /// It logged too much, or its value is too large.
+        OutputLimitExceeded = "OUTPUT_LIMIT_EXCEEDED",
+        /// Its value cannot be written as JSON.
+        SerializationError = "SERIALIZATION_ERROR",
+        /// The engine failed.
+        EngineFailed = "ENGINE_FAILED",
+    }
 }
-
-spelt!(ScriptCode {
-    SyntaxError = "SYNTAX_ERROR",
-    RuntimeError = "RUNTIME_ERROR",
-    Timeout = "TIMEOUT",
-    OutOfMemory = "OUT_OF_MEMORY",
-    StackOverflow = "STACK_OVERFLOW",
-    MaxToolCallsExceeded = "MAX_TOOL_CALLS_EXCEEDED",
-    OutputLimitExceeded = "OUTPUT_LIMIT_EXCEEDED",
-    SerializationError = "SERIALIZATION_ERROR",
-    EngineFailed = "ENGINE_FAILED",
-});
 
 impl ScriptCode {
     /// The next step after so many calls. A limit that is configured cannot be raised by options.

@@ -243,28 +243,23 @@ impl Settings {
     }
 }
 
-/// What `/mcp` lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum RoutingMode {
-    /// Search and call.
-    #[default]
-    RetrieveTools,
-    /// Every server's tool as `server__tool`.
-    Direct,
-    /// `code_execution` and search.
-    CodeExecution,
-    /// The one tool `proxy`.
-    Proxy,
+spelt! {
+    /// What `/mcp` lists.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    pub enum RoutingMode {
+        /// Search and call.
+        #[default]
+        RetrieveTools = "retrieve_tools",
+        /// Every server's tool as `server__tool`.
+        Direct = "direct",
+        /// `code_execution` and search.
+        CodeExecution = "code_execution",
+        /// The one tool `proxy`.
+        Proxy = "proxy",
+    }
 }
-
-spelt!(RoutingMode {
-    RetrieveTools = "retrieve_tools",
-    Direct = "direct",
-    CodeExecution = "code_execution",
-    Proxy = "proxy",
-});
 
 /// Whether agents may run scripts, and the limits of one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

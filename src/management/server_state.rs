@@ -14,35 +14,28 @@ use crate::{
 /// Characters of the line of output that is shown of a starting server.
 const LATEST: usize = 200;
 
-/// The state of a connection.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub enum ServerState {
-    /// Not connected: asleep, disabled or quarantined.
-    #[default]
-    Disconnected,
-    /// Starting.
-    Connecting,
-    /// Waiting for your login.
-    Authenticating,
-    /// Connected.
-    Ready,
-    /// The entry cannot be used, or the last attempt failed.
-    Error,
-    /// A state of a later version.
-    #[serde(other)]
-    Unknown,
+spelt! {
+    /// The state of a connection.
+    #[derive(
+        Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    pub enum ServerState {
+        /// Not connected: asleep, disabled or quarantined.
+        #[default]
+        Disconnected = "Disconnected",
+        /// Starting.
+        Connecting = "Connecting",
+        /// Waiting for your login.
+        Authenticating = "Authenticating",
+        /// Connected.
+        Ready = "Ready",
+        /// The entry cannot be used, or the last attempt failed.
+        Error = "Error",
+        /// A state of a later version.
+        #[serde(other)]
+        Unknown = "Unknown",
+    }
 }
-
-spelt!(ServerState {
-    Disconnected = "Disconnected",
-    Connecting = "Connecting",
-    Authenticating = "Authenticating",
-    Ready = "Ready",
-    Error = "Error",
-    Unknown = "Unknown",
-});
 
 /// The state in a word for people. `runs` says whether a daemon runs.
 pub(super) fn shown_state(state: ServerState, standing: Standing, runs: bool) -> String {

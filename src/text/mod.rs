@@ -42,8 +42,17 @@ pub fn some_of(names: &[impl AsRef<str>], most: usize) -> String {
     }
 }
 
-/// Gives an enum one word for each value: `ALL`, `as_str` and `parse`.
+/// Gives an enum one word for each value: `ALL`, `as_str` and `parse`. It may be defined here, with its words.
 macro_rules! spelt {
+    ($(#[$of_all:meta])* $vis:vis enum $name:ident {
+        $($(#[$of_one:meta])* $value:ident = $word:literal,)*
+    }) => {
+        $(#[$of_all])*
+        $vis enum $name {
+            $($(#[$of_one])* $value,)*
+        }
+        spelt!($name { $($value = $word),* });
+    };
     ($name:ident { $($value:ident = $word:literal),* $(,)? }) => {
         impl $name {
             /// Every value with its word.

@@ -5,38 +5,29 @@ use serde::{Deserialize, Serialize};
 use super::Notification;
 use crate::text::spelt;
 
-/// The severities of RFC 5424 as the protocol names them, the least severe first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    /// Details for debugging.
-    Debug,
-    /// Normal operation.
-    Info,
-    /// Normal but significant.
-    Notice,
-    /// Something may fail.
-    Warning,
-    /// Something failed.
-    Error,
-    /// A part of the system failed.
-    Critical,
-    /// Somebody must act at once.
-    Alert,
-    /// The system is unusable.
-    Emergency,
+spelt! {
+    /// The severities of RFC 5424 as the protocol names them, the least severe first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum LogLevel {
+        /// Details for debugging.
+        Debug = "debug",
+        /// Normal operation.
+        Info = "info",
+        /// Normal but significant.
+        Notice = "notice",
+        /// Something may fail.
+        Warning = "warning",
+        /// Something failed.
+        Error = "error",
+        /// A part of the system failed.
+        Critical = "critical",
+        /// Somebody must act at once.
+        Alert = "alert",
+        /// The system is unusable.
+        Emergency = "emergency",
+    }
 }
-
-spelt!(LogLevel {
-    Debug = "debug",
-    Info = "info",
-    Notice = "notice",
-    Warning = "warning",
-    Error = "error",
-    Critical = "critical",
-    Alert = "alert",
-    Emergency = "emergency",
-});
 
 impl LogLevel {
     /// The level of this name. `warn`, a common slip, is understood.

@@ -3,28 +3,22 @@
 use super::{RpcError, method};
 use crate::text::{moment, spelt};
 
-/// A revision of the Model Context Protocol, oldest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Revision {
-    /// HTTP+SSE as remote transport.
-    V2024_11_05,
-    /// Streamable HTTP, batches.
-    V2025_03_26,
-    /// No batches, structured results.
-    V2025_06_18,
-    /// Icons, tasks as an experiment.
-    V2025_11_25,
-    /// No handshake, no sessions.
-    V2026_07_28,
+spelt! {
+    /// A revision of the Model Context Protocol, oldest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Revision {
+        /// HTTP+SSE as remote transport.
+        V2024_11_05 = "2024-11-05",
+        /// Streamable HTTP, batches.
+        V2025_03_26 = "2025-03-26",
+        /// No batches, structured results.
+        V2025_06_18 = "2025-06-18",
+        /// Icons, tasks as an experiment.
+        V2025_11_25 = "2025-11-25",
+        /// No handshake, no sessions.
+        V2026_07_28 = "2026-07-28",
+    }
 }
-
-spelt!(Revision {
-    V2024_11_05 = "2024-11-05",
-    V2025_03_26 = "2025-03-26",
-    V2025_06_18 = "2025-06-18",
-    V2025_11_25 = "2025-11-25",
-    V2026_07_28 = "2026-07-28",
-});
 
 impl Revision {
     /// The newest revision with a handshake: what a client is answered that asks for one we do not know.

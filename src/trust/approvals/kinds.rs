@@ -4,32 +4,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{text::spelt, trust::fingerprint::Fingerprint};
 
-/// The kind of thing that a definition describes.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum ThingKind {
-    /// A tool.
-    #[default]
-    Tool,
-    /// A prompt.
-    Prompt,
-    /// A resource, by its URI.
-    Resource,
-    /// A resource template, by its URI template.
-    Template,
-    /// The server's instructions. Their name is empty.
-    Instructions,
+spelt! {
+    /// The kind of thing that a definition describes.
+    #[derive(
+        Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    )]
+    #[serde(rename_all = "lowercase")]
+    pub enum ThingKind {
+        /// A tool.
+        #[default]
+        Tool = "tool",
+        /// A prompt.
+        Prompt = "prompt",
+        /// A resource, by its URI.
+        Resource = "resource",
+        /// A resource template, by its URI template.
+        Template = "template",
+        /// The server's instructions. Their name is empty.
+        Instructions = "instructions",
+    }
 }
-
-spelt!(ThingKind {
-    Tool = "tool",
-    Prompt = "prompt",
-    Resource = "resource",
-    Template = "template",
-    Instructions = "instructions",
-});
 
 impl ThingKind {
     /// Whether a changed definition of this kind is held. Of the other kinds only those are held to which the scanner objects.
@@ -38,39 +32,30 @@ impl ThingKind {
     }
 }
 
-/// Why something is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HoldReason {
-    /// Its definition differs from the approved one.
-    Changed,
-    /// The scanner objects to it, and no person has approved it.
-    #[serde(rename = "suspicious")]
-    Objected,
-    /// The server's approvals are lost.
-    Unapproved,
-    /// It is new, and new tools of its server are held.
-    New,
-    /// It is new, and its name differs from that of an approved tool by case or separators only.
-    Alike,
-    /// The server lists more tools than are remembered.
-    TooMany,
-    /// The lock file in force lacks it.
-    NotLocked,
-    /// The lock file in force has another definition of it.
-    LockDiffers,
+spelt! {
+    /// Why something is held.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum HoldReason {
+        /// Its definition differs from the approved one.
+        Changed = "changed",
+        /// The scanner objects to it, and no person has approved it.
+        #[serde(rename = "suspicious")]
+        Objected = "suspicious",
+        /// The server's approvals are lost.
+        Unapproved = "unapproved",
+        /// It is new, and new tools of its server are held.
+        New = "new",
+        /// It is new, and its name differs from that of an approved tool by case or separators only.
+        Alike = "alike",
+        /// The server lists more tools than are remembered.
+        TooMany = "too_many",
+        /// The lock file in force lacks it.
+        NotLocked = "not_locked",
+        /// The lock file in force has another definition of it.
+        LockDiffers = "lock_differs",
+    }
 }
-
-spelt!(HoldReason {
-    Changed = "changed",
-    Objected = "suspicious",
-    Unapproved = "unapproved",
-    New = "new",
-    Alike = "alike",
-    TooMany = "too_many",
-    NotLocked = "not_locked",
-    LockDiffers = "lock_differs",
-});
 
 impl HoldReason {
     /// Whether the lock file holds it, so that nobody can approve it here.
