@@ -29,7 +29,10 @@ impl Answer {
     pub(super) fn of(id: &Id, outcome: &Outcome) -> Self {
         let (frame, error) = match outcome {
             Outcome::Result(result) => (result_frame(id, result), None),
-            Outcome::Error(error) => (error_frame(Some(id), error).into(), code(error)),
+            Outcome::Error(error) => (
+                error_frame(Some(id), error).into(),
+                RpcError::code_in(error),
+            ),
         };
         Self {
             frame,
@@ -76,8 +79,4 @@ impl Answer {
             retry_after: None,
         }
     }
-}
-
-fn code(error: &Raw) -> Option<i64> {
-    error.get("code")?.read().ok()
 }

@@ -23,6 +23,11 @@ pub struct RpcError {
 }
 
 impl RpcError {
+    /// The code in an error object.
+    pub fn code_in(error: &Raw) -> Option<i64> {
+        error.get("code")?.read().ok()
+    }
+
     /// Malformed JSON.
     pub const PARSE_ERROR: i64 = -32700;
     /// JSON that is no request.

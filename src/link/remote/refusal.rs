@@ -9,7 +9,7 @@ use super::{ServerBody, Whole};
 use crate::{
     link::LinkError,
     text::{Quoted, Secrets},
-    wire::{Id, Message, Outcome, Raw, Response as Answer, RpcError, instance::INSTANCE},
+    wire::{Id, Message, Outcome, Response as Answer, RpcError, instance::INSTANCE},
 };
 
 /// Where in the body of a 400 the word is looked for.
@@ -100,7 +100,7 @@ impl HttpRefusal {
             Ok(Message::Response(Answer {
                 outcome: Outcome::Error(error),
                 ..
-            })) if code(&error) == Some(wanted) => {
+            })) if RpcError::code_in(&error) == Some(wanted) => {
                 let message = error.get("message").and_then(|text| text.string());
                 Some(message.unwrap_or_default())
             }
@@ -156,13 +156,9 @@ fn is_unknown_method(body: &Bytes) -> bool {
         Ok(Message::Response(Answer {
             id: Some(_),
             outcome: Outcome::Error(error),
-        })) => code(&error) == Some(RpcError::METHOD_NOT_FOUND),
+        })) => RpcError::code_in(&error) == Some(RpcError::METHOD_NOT_FOUND),
         _ => false,
     }
-}
-
-fn code(error: &Raw) -> Option<i64> {
-    error.get("code")?.read().ok()
 }
 
 /// Where the title of an error page is looked for.
@@ -186,8 +182,6 @@ fn page(html: &[u8], secrets: &Secrets) -> String {
         let (title, _) = rest.split_once('<')?;
         (!title.trim().is_empty()).then(|| Quoted::of(title.as_bytes(), secrets))
     };
-    title().map_or_else(
-        || "an HTML page".to_owned(),
-        |title| format!("an HTML page, {title}"),
-    )
+    let title = title().map(|title| format!(", {title}"));
+    format!("an HTML page{}", title.unwrap_or_default())
 }

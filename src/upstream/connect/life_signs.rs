@@ -5,10 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
-use super::{
-    lists::has_list,
-    own_requests::{self, error_code},
-};
+use super::{lists::has_list, own_requests};
 use crate::{
     link::{Link, LinkError},
     wire::{Outcome, Raw, Revision, RpcError, method},
@@ -80,7 +77,7 @@ fn sign_of(method: &'static str, answer: Result<Outcome, LinkError>) -> SignOfLi
     match (method, answer) {
         // Who describes itself otherwise than it did has been replaced by a server of another era: it is to be met anew.
         (method::DISCOVER, Ok(Outcome::Error(error))) => {
-            if error_code(&error) == Some(RpcError::INTERNAL) {
+            if RpcError::code_in(&error) == Some(RpcError::INTERNAL) {
                 SignOfLife::Pong
             } else {
                 failed(&"it no longer speaks the revision that it spoke before")

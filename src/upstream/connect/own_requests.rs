@@ -63,7 +63,7 @@ impl ServerError {
         let message = error.get("message").and_then(|message| message.string());
         let message = message.filter(|message| !message.trim().is_empty());
         Self {
-            code: error_code(error),
+            code: RpcError::code_in(error),
             message: message.map(|message| Quoted::of(message.as_bytes(), secrets)),
         }
     }
@@ -92,11 +92,6 @@ impl fmt::Display for ServerError {
             (None, None) => f.write_str("its error has neither code nor message"),
         }
     }
-}
-
-/// The code of a server's error.
-pub(super) fn error_code(error: &Raw) -> Option<i64> {
-    error.get("code")?.read().ok()
 }
 
 /// Sends a request and waits for the answer. Has no deadline of its own.
