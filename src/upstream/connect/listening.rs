@@ -20,7 +20,7 @@ use crate::{
     link::{Exchange, Incoming, Link, LinkError, News},
     runtime::waits::or_never,
     text::{Secrets, ServerName},
-    upstream::{calls::topic::NewsTopic, connect_error},
+    upstream::calls::topic::NewsTopic,
     wire::{Edit, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
 };
 
@@ -224,17 +224,11 @@ impl Listener {
         let is_fault = !matches!(error, ListenError::Unknown | ListenError::Link(_));
         self.failures += u32::from(is_fault);
         let (server, attempt) = (&self.server, self.failures);
-        let words = connect_error::shown(&error.to_string(), &Secrets::default());
-        let retry_in = retry_in.map(duration::show);
+        let (reason, retry_in) = (error.to_string(), retry_in.map(duration::show));
         if is_fault && attempt == 1 {
-            // The server's own words may quote a token of its login.
-            let reason = match error {
-                ListenError::Refused(_) => "the server refused the subscription",
-                _ => &words,
-            };
             tracing::warn!(%server, reason, attempt, retry_in, "server sends no change notifications");
         } else {
-            tracing::debug!(%server, reason = words, attempt, retry_in, "server sends no change notifications");
+            tracing::debug!(%server, reason, attempt, retry_in, "server sends no change notifications");
         }
     }
 
