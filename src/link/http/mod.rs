@@ -189,7 +189,7 @@ impl HttpLink {
 
     /// See [`super::Link::secrets`].
     pub(super) fn secrets(&self) -> Secrets {
-        self.shared.server.secrets()
+        self.shared.server.client.secrets()
     }
 
     pub(super) fn tasks(&self) -> &LinkTasks {

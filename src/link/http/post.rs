@@ -41,7 +41,7 @@ impl HttpShared {
         *sent_in = Some(session.clone());
         let posted = self.server.post(&session, &frame, headers).await?;
         if let Some(why) = header_mismatch(&posted, &session) {
-            let why = Quoted::of(why.as_bytes(), &self.server.secrets());
+            let why = Quoted::of(why.as_bytes(), &self.server.client.secrets());
             return Err(LinkError::HeaderMismatch(why));
         }
         // Refused twice, it is the request and not the session that the server does not take.

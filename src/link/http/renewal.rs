@@ -125,7 +125,7 @@ impl HttpShared {
             Outcome::Error(error) => {
                 let message = error.get("message").and_then(|message| message.string());
                 let why = message.as_deref().unwrap_or(error.as_str());
-                let why = Quoted::of(why.as_bytes(), &self.server.secrets());
+                let why = Quoted::of(why.as_bytes(), &self.server.client.secrets());
                 return Err(LinkError::NoNewSession(why));
             }
         };

@@ -16,7 +16,6 @@ use crate::{
         tasks::LinkTasks,
     },
     runtime::sync::Guarded,
-    text::Secrets,
     wire::{
         MessageFrame, Raw,
         header_params::{HeaderParam, PREFIX},
@@ -28,7 +27,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A server and how to address it.
 pub(super) struct Server {
-    client: HttpClient,
+    pub(super) client: HttpClient,
     uri: Uri,
 }
 
@@ -77,11 +76,6 @@ impl Server {
         let mut request = self.client.request(Method::DELETE, &self.uri, Bytes::new());
         session.stamp(request.headers_mut());
         self.client.send(|| request.clone()).await.map(drop)
-    }
-
-    /// See [`HttpClient::secrets`].
-    pub(super) fn secrets(&self) -> Secrets {
-        self.client.secrets()
     }
 }
 
