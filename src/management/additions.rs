@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     config::{Change, ChangeOf},
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Result},
     text::ServerName,
 };
 
@@ -35,7 +35,9 @@ impl<B: Backing> Management<B> {
         loop {
             let written = self.add(additions.iter().flatten().cloned().collect());
             let written = written.await;
-            let taken = written.as_ref().err().and_then(taken_name);
+            let taken = written.as_ref().err();
+            let taken = taken.filter(|failure| failure.code == ErrorCode::ServerExists);
+            let taken = taken.and_then(|failure| failure.server.as_deref());
             // Of two additions with one name the first is made.
             let taken = taken.and_then(|name| {
                 let mut additions = additions.iter_mut().rev();
@@ -76,12 +78,6 @@ impl<B: Backing> Management<B> {
             None => Ok(Change::of_server(name, Some(entry))),
         }
     }
-}
-
-/// The name that was refused because another server has it.
-fn taken_name(failure: &Failure) -> Option<&str> {
-    let is_taken = failure.code == ErrorCode::ServerExists;
-    failure.server.as_deref().filter(|_| is_taken)
 }
 
 /// Whether a change adds a server of this name.
