@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{About, Answer, Api, Routes, notices, raw_object};
+use super::{About, Answer, Api, Routes, notices, raw_object, routes::CALL};
 use crate::{
     access::Caller, call_context::CallContext, failure::Result, telemetry::log_context::LoggedWork,
     wire::Raw,
@@ -22,7 +22,7 @@ pub(super) fn routes() -> Routes {
     let about = about
         .takes_as(arguments_schema)
         .gives_as(answer_schema)
-        .calls_tools()
+        .fails(CALL)
         .undone(UNDONE);
     Routes::new().post("/api/v1/code", run, about.gives_text(notices::MEDIA_TYPE))
 }

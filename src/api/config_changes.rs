@@ -17,9 +17,14 @@ const FAILURES: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
     ErrorCode::ServerExists,
     ErrorCode::ConfigUnusable,
+    ErrorCode::Overloaded,
 ];
 
-const UNDO_FAILURES: &[ErrorCode] = &[ErrorCode::NotUndone, ErrorCode::ConfigUnusable];
+const UNDO_FAILURES: &[ErrorCode] = &[
+    ErrorCode::NotUndone,
+    ErrorCode::ConfigUnusable,
+    ErrorCode::Overloaded,
+];
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     Routes::new()

@@ -13,9 +13,11 @@ pub(super) fn routes() -> Routes {
     Routes::new().post(
         "/api/v1/demo",
         start,
-        about
-            .gives::<ServerChange>()
-            .fails(&[ErrorCode::ServerExists, ErrorCode::ConfigUnusable]),
+        about.gives::<ServerChange>().fails(&[
+            ErrorCode::ServerExists,
+            ErrorCode::ConfigUnusable,
+            ErrorCode::Overloaded,
+        ]),
     )
 }
 

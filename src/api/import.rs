@@ -12,9 +12,7 @@ use super::{
     About, Answer, Api, Json, Routes,
     changes::check_count,
     clients::{body_or_default, client_named, with_files},
-    ok,
-    routes::{ADDITION, KEYRING},
-    wrong,
+    ok, wrong,
 };
 use crate::{
     clients::{
@@ -56,10 +54,15 @@ pub(super) fn routes() -> Routes {
             )
             .takes::<Picked>()
             .gives::<ImportReport>()
-            .fails(KEYRING)
-            .fails(ADDITION)
-            .fails(&[ErrorCode::SecretExists, ErrorCode::UnknownServer])
-            .fails(&[ErrorCode::ClientUnchanged]),
+            .fails(&[
+                ErrorCode::ClientUnchanged,
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::SecretExists,
+                ErrorCode::ServerExists,
+                ErrorCode::ServerMisconfigured,
+                ErrorCode::UnknownServer,
+            ]),
         )
         .post(
             "/api/v1/clients/{client}/move",
@@ -70,8 +73,12 @@ pub(super) fn routes() -> Routes {
             )
             .may_take::<MoveBody>()
             .gives::<ImportReport>()
-            .fails(KEYRING)
-            .fails(&[ErrorCode::ClientUnchanged, ErrorCode::UnknownClient])
+            .fails(&[
+                ErrorCode::ClientUnchanged,
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::UnknownClient,
+            ])
             .undone("nothing was moved"),
         )
         .delete(

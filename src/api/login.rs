@@ -6,8 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    About, Answer, Api, Params, Routes, clients::body_or_default, ok, routes::CHANGE,
-    servers::WaitQuery, wrong,
+    About, Answer, Api, Params, Routes,
+    clients::body_or_default,
+    ok,
+    routes::{CHANGE, CONTACT},
+    servers::WaitQuery,
+    wrong,
 };
 use crate::management::{LoginProgress, LoginStarted, ServerChange};
 
@@ -23,7 +27,7 @@ pub(super) fn routes() -> Routes {
             .may_take::<LoginBody>()
             .gives::<LoginStarted>()
             .gives::<LoginProgress>()
-            .waits_for_server(),
+            .fails(CONTACT),
         )
         .get(
             "/api/v1/servers/{name}/login",
@@ -34,7 +38,7 @@ pub(super) fn routes() -> Routes {
             )
             .asks::<WaitQuery>()
             .gives::<LoginProgress>()
-            .waits_for_server(),
+            .fails(CONTACT),
         )
         .post(
             "/api/v1/servers/{name}/logout",

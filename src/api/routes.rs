@@ -44,7 +44,7 @@ pub(super) struct About {
     pub(super) body: Option<Body>,
     pub(super) answers: Vec<Answers>,
     /// The codes of its failures, beside those that every route has.
-    pub(super) failures: Vec<ErrorCode>,
+    pub(super) failures: &'static [ErrorCode],
     /// What was not done when it failed, in words with which the failure begins.
     pub(super) undone: Option<&'static str>,
 }
@@ -70,19 +70,8 @@ pub(super) const CHANGE: &[ErrorCode] = &[
     ErrorCode::ConfigUnusable,
 ];
 
-/// Failures of routes that change an entry or a secret that may be in the keyring.
-pub(super) const KEYRING: &[ErrorCode] =
-    &[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable];
-
-/// Failures of routes that add a server, or try one.
-pub(super) const ADDITION: &[ErrorCode] = &[
-    ErrorCode::ServerExists,
-    ErrorCode::ServerMisconfigured,
-    ErrorCode::ConfigUnusable,
-];
-
 /// Failures of routes that wait for a server.
-const CONTACT: &[ErrorCode] = &[
+pub(super) const CONTACT: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
     ErrorCode::ServerDisabled,
     ErrorCode::ServerMisconfigured,
@@ -92,7 +81,9 @@ const CONTACT: &[ErrorCode] = &[
     ErrorCode::ConnectionLost,
     ErrorCode::TimedOut,
     ErrorCode::BadUpstreamAnswer,
+    ErrorCode::Overloaded,
     ErrorCode::ShuttingDown,
+    ErrorCode::ConfigUnusable,
 ];
 
 /// Failures of routes that approve something.
@@ -108,15 +99,26 @@ pub(super) const REVIEW: &[ErrorCode] = &[
     ErrorCode::ConfigUnusable,
 ];
 
-/// Failures of routes that call a tool, beside those of waiting for its server.
-const CALL: &[ErrorCode] = &[
+/// Failures of routes that call a tool.
+pub(super) const CALL: &[ErrorCode] = &[
+    ErrorCode::UnknownServer,
     ErrorCode::UnknownTool,
+    ErrorCode::ServerDisabled,
+    ErrorCode::ServerMisconfigured,
+    ErrorCode::ServerQuarantined,
     ErrorCode::ToolDisabled,
     ErrorCode::ToolChanged,
     ErrorCode::ToolHeld,
     ErrorCode::WrongVariant,
     ErrorCode::RateLimited,
+    ErrorCode::ServerUnavailable,
+    ErrorCode::LoginRequired,
+    ErrorCode::ConnectionLost,
+    ErrorCode::TimedOut,
+    ErrorCode::BadUpstreamAnswer,
     ErrorCode::QuestionUnanswered,
+    ErrorCode::Overloaded,
+    ErrorCode::ShuttingDown,
 ];
 
 /// The media type of all but streams and exports.
@@ -134,7 +136,7 @@ impl About {
             without: &[],
             body: None,
             answers: Vec::new(),
-            failures: Vec::new(),
+            failures: &[],
             undone: None,
         }
     }
@@ -209,20 +211,10 @@ impl About {
         self
     }
 
-    /// Its failures have these codes, too, beside those of every route.
-    pub(super) fn fails(mut self, failures: &[ErrorCode]) -> Self {
-        self.failures.extend(failures);
+    /// Its failures have these codes, beside those of every route.
+    pub(super) fn fails(mut self, failures: &'static [ErrorCode]) -> Self {
+        self.failures = failures;
         self
-    }
-
-    /// It waits for a server.
-    pub(super) fn waits_for_server(self) -> Self {
-        self.fails(CONTACT).fails(&[ErrorCode::ConfigUnusable])
-    }
-
-    /// It calls tools.
-    pub(super) fn calls_tools(self) -> Self {
-        self.fails(CONTACT).fails(CALL)
     }
 
     /// Its failures begin with these words.

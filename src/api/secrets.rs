@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, Answer, Api, Json, Routes, clients::with_files, ok, routes::KEYRING, wrong};
+use super::{About, Answer, Api, Json, Routes, clients::with_files, ok, wrong};
 use crate::{
     clients::to_keyring,
     failure::ErrorCode,
@@ -22,7 +22,7 @@ pub(super) fn routes() -> Routes {
                 "The names of secrets, where each is stored and which servers use it; never values.",
             )
             .gives::<SecretList>()
-            .fails(KEYRING),
+            .fails(&[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable]),
         )
         .put(
             "/api/v1/secrets/{name}",
@@ -33,8 +33,11 @@ pub(super) fn routes() -> Routes {
             )
             .takes::<NewSecret>()
             .gives::<SecretRow>()
-            .fails(KEYRING)
-            .fails(&[ErrorCode::SecretExists]),
+            .fails(&[
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::SecretExists,
+            ]),
         )
         .post(
             "/api/v1/servers/{name}/keyring",
@@ -45,16 +48,23 @@ pub(super) fn routes() -> Routes {
             )
             .takes::<MovedValue>()
             .gives::<ServerChange>()
-            .fails(KEYRING)
-            .fails(&[ErrorCode::SecretExists, ErrorCode::UnknownServer]),
+            .fails(&[
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::SecretExists,
+                ErrorCode::UnknownServer,
+            ]),
         )
         .delete(
             "/api/v1/secrets/{name}",
             remove,
             About::new("removeSecret", "Removes a secret.")
                 .gives::<SecretRow>()
-                .fails(KEYRING)
-                .fails(&[ErrorCode::UnknownSecret]),
+                .fails(&[
+                    ErrorCode::ConfigUnusable,
+                    ErrorCode::KeyringUnavailable,
+                    ErrorCode::UnknownSecret,
+                ]),
         )
 }
 

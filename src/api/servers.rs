@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     About, Answer, Api, Json, Params, Routes, Verbs, blocking, config, json_response, ok,
-    routes::{ADDITION, CHANGE, REVIEW},
+    routes::{CHANGE, CONTACT, REVIEW},
     wrong,
 };
 use crate::{
@@ -68,7 +68,11 @@ pub(super) fn daemon_routes() -> Routes {
             )
             .takes_as(new_server)
             .gives::<TriedServer>()
-            .fails(ADDITION)
+            .fails(&[
+                ErrorCode::ServerExists,
+                ErrorCode::ServerMisconfigured,
+                ErrorCode::ConfigUnusable,
+            ])
             .undone("nothing was started"),
         )
         .post(
@@ -79,7 +83,7 @@ pub(super) fn daemon_routes() -> Routes {
                 "Restarts a server and reads its lists; answers when it is ready or has failed.",
             )
             .gives::<ServerChange>()
-            .waits_for_server()
+            .fails(CONTACT)
             .undone("not restarted"),
         )
         .post(
@@ -91,7 +95,7 @@ pub(super) fn daemon_routes() -> Routes {
             )
             .asks::<WaitQuery>()
             .gives::<Inspection>()
-            .waits_for_server()
+            .fails(CONTACT)
             .undone("nothing was inspected"),
         )
 }
@@ -111,7 +115,11 @@ fn entries<V: Verbs>() -> Routes<V> {
             About::new("addServer", "Adds a server; the body has the keys of its entry, and `name`.")
                 .takes_as(new_server)
                 .gives::<ServerChange>()
-                .fails(ADDITION),
+                .fails(&[
+                    ErrorCode::ServerExists,
+                    ErrorCode::ServerMisconfigured,
+                    ErrorCode::ConfigUnusable,
+                ]),
         )
         .post(
             "/api/v1/additions",
