@@ -2,18 +2,16 @@
 
 use axum::extract::State;
 
-use super::{About, Answer, Json, Routes, Verbs, ok};
+use super::{Answer, Json, Route, Routes, Verbs, ok};
 use crate::{
     failure::ErrorCode,
     management::{AccessQuestion, AccessVerdict, KnownCallers},
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    Routes::new()
-        .post(
-            "/api/v1/access/check",
-            check::<V>,
-            About::new(
+    vec![
+        Route::post("/api/v1/access/check", check::<V>)
+            .about(
                 "checkAccess",
                 "Checks whether a caller may use a tool, prompt or resource, and what decides; calls nothing.",
             )
@@ -21,17 +19,14 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             .gives::<AccessVerdict>()
             .fails(&[ErrorCode::UnknownProfile])
             .undone("nothing was checked"),
-        )
-        .get(
-            "/api/v1/access/callers",
-            callers::<V>,
-            About::new(
+        Route::get("/api/v1/access/callers", callers::<V>)
+            .about(
                 "knownCallers",
                 "The callers and roles in tokens and access rules, and the profiles.",
             )
             .gives::<KnownCallers>()
             .fails(&[ErrorCode::ConfigUnusable]),
-        )
+    ]
 }
 
 async fn check<V: Verbs>(State(verbs): State<V>, Json(question): Json<AccessQuestion>) -> Answer {

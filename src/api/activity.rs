@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    About, Answer, Api, Params, Routes, Verbs, ok, one_of, record_news::RecordNews, routes::EVENTS,
+    Answer, Api, Params, Route, Routes, Verbs, ok, one_of, record_news::RecordNews, routes::EVENTS,
     sse, wrong,
 };
 use crate::{
@@ -26,53 +26,46 @@ use crate::{
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    Routes::new()
-        .get(
-            "/api/v1/activity",
-            list::<V>,
-            About::new(
+    vec![
+        Route::get("/api/v1/activity", list::<V>)
+            .about(
                 "listActivity",
                 "Records of calls, refusals and changes, newest first; with `after`, oldest first.",
             )
             .asks::<RecordQuery>()
             .gives::<RecordPage>(),
-        )
-        .get(
-            "/api/v1/activity/{id}",
-            show::<V>,
-            About::new("showActivity", "A whole record.")
-                .gives::<ActivityRecord>()
-                .fails(&[ErrorCode::UnknownRecord]),
-        )
+        Route::get("/api/v1/activity/{id}", show::<V>)
+            .about("showActivity", "A whole record.")
+            .gives::<ActivityRecord>()
+            .fails(&[ErrorCode::UnknownRecord]),
+    ]
 }
 
 /// The routes that need a daemon: figures of its memory, and streams.
 pub(super) fn daemon_routes() -> Routes {
-    Routes::new()
-        .get(
-            "/api/v1/activity/figures",
-            figures,
-            About::new("callFigures", "Figures for the calls of the last hour or 24 hours: in total, by server and, with `server` or `tool`, by tool.")
-                .asks::<FigureQuery>()
-                .gives::<CallFigures>(),
-        )
-        .get(
-            "/api/v1/activity/export",
-            export,
-            About::new("exportActivity", "All matching records, oldest first.")
-                .asks::<ExportQuery>()
-                .but_not(&["cursor", "limit"])
-                .gives_text("application/jsonl")
-                .gives_text("text/csv"),
-        )
-        .get(
-            "/api/v1/activity/stream",
-            follow,
-            About::new("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed records; with `after`, at most 1,000 records after that number come first.")
-                .asks::<RecordQuery>()
-                .but_not(&["cursor", "limit"])
-                .gives_text(EVENTS),
-        )
+    vec![
+        Route::get("/api/v1/activity/figures", figures)
+            .about(
+                "callFigures",
+                "Figures for the calls of the last hour or 24 hours: in total, by server and, with `server` or `tool`, by tool.",
+            )
+            .asks::<FigureQuery>()
+            .gives::<CallFigures>(),
+        Route::get("/api/v1/activity/export", export)
+            .about("exportActivity", "All matching records, oldest first.")
+            .asks::<ExportQuery>()
+            .but_not(&["cursor", "limit"])
+            .gives_text("application/jsonl")
+            .gives_text("text/csv"),
+        Route::get("/api/v1/activity/stream", follow)
+            .about(
+                "streamActivity",
+                "Matching records as they happen: events `record`, and `lagged` with the number of missed records; with `after`, at most 1,000 records after that number come first.",
+            )
+            .asks::<RecordQuery>()
+            .but_not(&["cursor", "limit"])
+            .gives_text(EVENTS),
+    ]
 }
 
 async fn follow(State(api): State<Api>, Params(query): Params<RecordQuery>) -> Answer {

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use super::{About, Answer, Api, Routes, notices, raw_object, routes::CALL, wrong};
+use super::{Answer, Api, Route, Routes, notices, raw_object, routes::CALL, wrong};
 use crate::{
     access::Caller,
     call_context::CallContext,
@@ -20,13 +20,18 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    let about = About::new(
-        "callTool",
-        "Calls a tool with the same checks as an agent's call; with `Accept: application/x-ndjson`, progress notifications come first, one per line.",
-    );
-    let about = about.takes_as(request).gives_as(answer).fails(CALL);
-    let about = about.undone(UNDONE);
-    Routes::new().post("/api/v1/call", call, about.gives_text(notices::MEDIA_TYPE))
+    vec![
+        Route::post("/api/v1/call", call)
+            .about(
+                "callTool",
+                "Calls a tool with the same checks as an agent's call; with `Accept: application/x-ndjson`, progress notifications come first, one per line.",
+            )
+            .takes_as(request)
+            .gives_as(answer)
+            .gives_text(notices::MEDIA_TYPE)
+            .fails(CALL)
+            .undone(UNDONE),
+    ]
 }
 
 const UNDONE: &str = "nothing was called";

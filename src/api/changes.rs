@@ -7,7 +7,7 @@ use futures_util::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Json, Routes, Verbs, failure_words::for_sender, ok, wrong};
+use super::{Answer, Json, Route, Routes, Verbs, failure_words::for_sender, ok, wrong};
 use crate::{
     failure::{RestFailure, Result},
     management::{Enabled, ServerChange},
@@ -84,12 +84,15 @@ struct Failed {
 }
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let about = About::new(
-        "changeServers",
-        "Enables, disables, quarantines or removes several servers in one change of the configuration file, or restarts them.",
-    );
-    let about = about.takes::<ManyChanges>().gives::<Outcomes>();
-    Routes::new().post("/api/v1/changes", change::<V>, about)
+    vec![
+        Route::post("/api/v1/changes", change::<V>)
+            .about(
+                "changeServers",
+                "Enables, disables, quarantines or removes several servers in one change of the configuration file, or restarts them.",
+            )
+            .takes::<ManyChanges>()
+            .gives::<Outcomes>(),
+    ]
 }
 
 async fn change<V: Verbs>(State(verbs): State<V>, Json(wanted): Json<ManyChanges>) -> Answer {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Api, Routes, blocking, config, ok, read_body};
+use super::{Answer, Api, Route, Routes, blocking, config, ok, read_body};
 use crate::{
     clients::{
         Client, ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
@@ -21,21 +21,16 @@ use crate::{
 const FAILURES: &[ErrorCode] = &[ErrorCode::UnknownClient, ErrorCode::ClientUnchanged];
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .get(
-            "/api/v1/clients",
-            list,
-            About::new(
+    vec![
+        Route::get("/api/v1/clients", list)
+            .about(
                 "listClients",
                 "The AI clients, their files, and whether each is connected to this daemon.",
             )
             .gives::<ClientList>()
             .fails(&[ErrorCode::ClientUnchanged]),
-        )
-        .post(
-            "/api/v1/clients/{client}/connect",
-            connect_one,
-            About::new(
+        Route::post("/api/v1/clients/{client}/connect", connect_one)
+            .about(
                 "connectClient",
                 "Adds mcpproxy to a client's file and keeps a backup; with `dry_run`, only shows the change.",
             )
@@ -43,11 +38,8 @@ pub(super) fn routes() -> Routes {
             .gives::<Connected>()
             .fails(FAILURES)
             .undone("nothing was changed"),
-        )
-        .post(
-            "/api/v1/clients/{client}/token",
-            give_own_token,
-            About::new(
+        Route::post("/api/v1/clients/{client}/token", give_own_token)
+            .about(
                 "giveClientToken",
                 "Issues a token to a client that is not connected or connects without a token, and writes it into the client's file; with `dry_run`, only shows the change.",
             )
@@ -55,22 +47,16 @@ pub(super) fn routes() -> Routes {
             .gives::<OwnToken>()
             .fails(FAILURES)
             .undone("nothing was changed"),
-        )
-        .delete(
-            "/api/v1/clients/{client}/token",
-            take_own_token,
-            About::new(
+        Route::delete("/api/v1/clients/{client}/token", take_own_token)
+            .about(
                 "takeClientToken",
                 "Restores a client's entry as it was before its token, and revokes that token.",
             )
             .gives::<OwnToken>()
             .fails(FAILURES)
             .undone("nothing was changed"),
-        )
-        .post(
-            "/api/v1/clients/{client}/disconnect",
-            disconnect_one,
-            About::new(
+        Route::post("/api/v1/clients/{client}/disconnect", disconnect_one)
+            .about(
                 "disconnectClient",
                 "Removes mcpproxy from a client's file and revokes the client's token; restores the file byte for byte if it has not changed since.",
             )
@@ -78,7 +64,7 @@ pub(super) fn routes() -> Routes {
             .gives::<Connected>()
             .fails(FAILURES)
             .undone("nothing was changed"),
-        )
+    ]
 }
 
 /// The result for a client's token.

@@ -8,23 +8,25 @@ use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{About, Answer, Api, Routes, notices, raw_object, routes::CALL};
+use super::{Answer, Api, Route, Routes, notices, raw_object, routes::CALL};
 use crate::{
     access::Caller, call_context::CallContext, failure::Result, telemetry::log_context::LoggedWork,
     wire::Raw,
 };
 
 pub(super) fn routes() -> Routes {
-    let about = About::new(
-        "runCode",
-        "Runs a script with the same checks as an agent's; with `Accept: application/x-ndjson`, progress notifications come first, one per line.",
-    );
-    let about = about
-        .takes_as(arguments_schema)
-        .gives_as(answer_schema)
-        .fails(CALL)
-        .undone(UNDONE);
-    Routes::new().post("/api/v1/code", run, about.gives_text(notices::MEDIA_TYPE))
+    vec![
+        Route::post("/api/v1/code", run)
+            .about(
+                "runCode",
+                "Runs a script with the same checks as an agent's; with `Accept: application/x-ndjson`, progress notifications come first, one per line.",
+            )
+            .takes_as(arguments_schema)
+            .gives_as(answer_schema)
+            .gives_text(notices::MEDIA_TYPE)
+            .fails(CALL)
+            .undone(UNDONE),
+    ]
 }
 
 const UNDONE: &str = "nothing ran";

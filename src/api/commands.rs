@@ -6,7 +6,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Api, Params, Routes, blocking, ok, wrong};
+use super::{Answer, Api, Params, Route, Routes, blocking, ok, wrong};
 use crate::{
     config::{self, Surroundings, with_variables},
     process::{BaseEnvironment, closest_program, find_program},
@@ -14,15 +14,15 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    let about = About::new(
-        "findCommand",
-        "Finds the program that a server's command would run; starts nothing.",
-    );
-    Routes::new().get(
-        "/api/v1/commands",
-        find,
-        about.asks::<CommandQuery>().gives::<FoundCommand>(),
-    )
+    vec![
+        Route::get("/api/v1/commands", find)
+            .about(
+                "findCommand",
+                "Finds the program that a server's command would run; starts nothing.",
+            )
+            .asks::<CommandQuery>()
+            .gives::<FoundCommand>(),
+    ]
 }
 
 /// The command of an entry.

@@ -4,7 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{About, Answer, Api, Routes, blocking, json_response, ok};
+use super::{Answer, Api, Route, Routes, blocking, json_response, ok};
 use crate::{
     config::{self, Places},
     failure::ErrorCode,
@@ -12,41 +12,30 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .get(
-            "/api/v1/config",
-            show,
-            About::new(
+    vec![
+        Route::get("/api/v1/config", show)
+            .about(
                 "showConfig",
                 "The configuration file as written, with secrets as `***`.",
             )
             .gives::<WrittenConfig>()
             .fails(&[ErrorCode::ConfigUnusable]),
-        )
-        .get(
-            "/api/v1/config/check",
-            check,
-            About::new(
+        Route::get("/api/v1/config/check", check)
+            .about(
                 "checkConfig",
                 "The mistakes in the configuration file, and its keys without effect.",
             )
             .gives::<ConfigReport>(),
-        )
-        .get(
-            "/api/v1/config/schema",
-            schema,
-            About::new("configSchema", "The JSON Schema of the configuration file.")
-                .gives::<serde_json::Map<String, serde_json::Value>>(),
-        )
-        .post(
-            "/api/v1/config/reload",
-            reload,
-            About::new(
+        Route::get("/api/v1/config/schema", schema)
+            .about("configSchema", "The JSON Schema of the configuration file.")
+            .gives::<serde_json::Map<String, serde_json::Value>>(),
+        Route::post("/api/v1/config/reload", reload)
+            .about(
                 "reloadConfig",
                 "Reads the configuration file again, and the secrets to which it refers.",
             )
             .gives::<Reloaded>(),
-        )
+    ]
 }
 
 /// The result of a reload.

@@ -4,7 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{About, Answer, Json, Routes, Verbs, blocking, config_warnings::warn, ok};
+use super::{Answer, Json, Route, Routes, Verbs, blocking, config_warnings::warn, ok};
 use crate::{
     call_context::OpenSession,
     clients::{MovedServers, home_places, moved_here, our_address, put_back},
@@ -27,11 +27,9 @@ const UNDO_FAILURES: &[ErrorCode] = &[
 ];
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    Routes::new()
-        .patch(
-            "/api/v1/config",
-            patch::<V>,
-            About::new(
+    vec![
+        Route::patch("/api/v1/config", patch::<V>)
+            .about(
                 "changeConfig",
                 "Changes values of the configuration file, or shows what would change; keeps comments and order.",
             )
@@ -39,20 +37,14 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             .gives::<ConfigChange>()
             .fails(FAILURES)
             .undone("nothing was changed"),
-        )
-        .get(
-            "/api/v1/config/history",
-            show_history::<V>,
-            About::new(
+        Route::get("/api/v1/config/history", show_history::<V>)
+            .about(
                 "configHistory",
                 "The changes of the configuration file, of tokens and of approvals, latest first.",
             )
             .gives::<ConfigHistory>(),
-        )
-        .post(
-            "/api/v1/config/undo",
-            undo_change::<V>,
-            About::new(
+        Route::post("/api/v1/config/undo", undo_change::<V>)
+            .about(
                 "undoConfig",
                 "Undoes a change; servers that were moved out of clients' files are put back there.",
             )
@@ -60,7 +52,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             .gives::<Undone>()
             .fails(UNDO_FAILURES)
             .undone("nothing was undone"),
-        )
+    ]
 }
 
 async fn patch<V: Verbs>(State(verbs): State<V>, Json(patch): Json<ConfigPatch>) -> Answer {

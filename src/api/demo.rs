@@ -2,23 +2,23 @@
 
 use axum::extract::State;
 
-use super::{About, Answer, Api, Routes, ok};
+use super::{Answer, Api, Route, Routes, ok};
 use crate::{failure::ErrorCode, management::ServerChange};
 
 pub(super) fn routes() -> Routes {
-    let about = About::new(
-        "startDemo",
-        "Starts the bundled demo server as `demo`, until it is removed or the daemon stops; writes nothing.",
-    );
-    Routes::new().post(
-        "/api/v1/demo",
-        start,
-        about.gives::<ServerChange>().fails(&[
-            ErrorCode::ServerExists,
-            ErrorCode::ConfigUnusable,
-            ErrorCode::Overloaded,
-        ]),
-    )
+    vec![
+        Route::post("/api/v1/demo", start)
+            .about(
+                "startDemo",
+                "Starts the bundled demo server as `demo`, until it is removed or the daemon stops; writes nothing.",
+            )
+            .gives::<ServerChange>()
+            .fails(&[
+                ErrorCode::ServerExists,
+                ErrorCode::ConfigUnusable,
+                ErrorCode::Overloaded,
+            ]),
+    ]
 }
 
 async fn start(State(api): State<Api>) -> Answer {

@@ -3,21 +3,22 @@
 use axum::extract::State;
 use tokio::runtime::Handle;
 
-use super::{About, Answer, Api, Routes, blocking, config, ok};
+use super::{Answer, Api, Route, Routes, blocking, config, ok};
 use crate::{
     doctor::{self, DoctorReport, SeenDaemon, StartServers},
     failure::ErrorCode,
 };
 
 pub(super) fn routes() -> Routes {
-    let about = About::new(
-        "doctor",
-        "Finds problems and how to fix them; starts nothing.",
-    );
-    let about = about
-        .gives::<DoctorReport>()
-        .fails(&[ErrorCode::ConfigUnusable]);
-    Routes::new().get("/api/v1/doctor", examine, about)
+    vec![
+        Route::get("/api/v1/doctor", examine)
+            .about(
+                "doctor",
+                "Finds problems and how to fix them; starts nothing.",
+            )
+            .gives::<DoctorReport>()
+            .fails(&[ErrorCode::ConfigUnusable]),
+    ]
 }
 
 async fn examine(State(api): State<Api>) -> Answer {

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
 use super::{
-    About, Answer, Api, Routes,
+    Answer, Api, Route, Routes,
     record_news::RecordNews,
     routes::EVENTS,
     sse::{self, StreamNews, event},
@@ -15,11 +15,14 @@ use super::{
 use crate::{activity::RecordQuery, catalog::Snapshot, config::Settings, management::Management};
 
 pub(super) fn routes() -> Routes {
-    let about = About::new(
-        "streamEvents",
-        "Changes as they happen: the event `open`, then `server`, `removed`, `lists`, `config`, `record` and `lagged`.",
-    );
-    Routes::new().get("/api/v1/events", stream, about.gives_text(EVENTS))
+    vec![
+        Route::get("/api/v1/events", stream)
+            .about(
+                "streamEvents",
+                "Changes as they happen: the event `open`, then `server`, `removed`, `lists`, `config`, `record` and `lagged`.",
+            )
+            .gives_text(EVENTS),
+    ]
 }
 
 async fn stream(State(api): State<Api>) -> Answer {

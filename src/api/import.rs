@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, Answer, Api, Json, Routes,
+    Answer, Api, Json, Route, Routes,
     changes::check_count,
     clients::{body_or_default, client_named, with_files},
     ok, wrong,
@@ -23,32 +23,24 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .post(
-            "/api/v1/import/pasted",
-            read_pasted,
-            About::new(
+    vec![
+        Route::post("/api/v1/import/pasted", read_pasted)
+            .about(
                 "readPasted",
                 "The servers in pasted text, and the values that each needs; imports nothing.",
             )
             .takes::<Pasted>()
             .gives::<ImportReport>()
             .fails(&[ErrorCode::ConfigUnusable]),
-        )
-        .get(
-            "/api/v1/import",
-            preview,
-            About::new(
+        Route::get("/api/v1/import", preview)
+            .about(
                 "previewImport",
                 "The servers in the files of AI clients and other proxies, and what an import would do with each; imports nothing.",
             )
             .gives::<ImportReport>()
             .fails(&[ErrorCode::ClientUnchanged, ErrorCode::ConfigUnusable]),
-        )
-        .post(
-            "/api/v1/import",
-            take_over,
-            About::new(
+        Route::post("/api/v1/import", take_over)
+            .about(
                 "importServers",
                 "Imports servers by name; if one fails, the others are still imported.",
             )
@@ -63,11 +55,8 @@ pub(super) fn routes() -> Routes {
                 ErrorCode::ServerMisconfigured,
                 ErrorCode::UnknownServer,
             ]),
-        )
-        .post(
-            "/api/v1/clients/{client}/move",
-            move_here,
-            About::new(
+        Route::post("/api/v1/clients/{client}/move", move_here)
+            .about(
                 "moveClientServers",
                 "Imports the servers of a client's file, stores their secrets in the keyring, and removes them from that file, so that none runs twice; keeps a backup. Does not import servers that must stay in the file.",
             )
@@ -80,18 +69,15 @@ pub(super) fn routes() -> Routes {
                 ErrorCode::UnknownClient,
             ])
             .undone("nothing was moved"),
-        )
-        .delete(
-            "/api/v1/clients/{client}/move",
-            put_back,
-            About::new(
+        Route::delete("/api/v1/clients/{client}/move", put_back)
+            .about(
                 "putBackClientServers",
                 "Puts the moved servers back into the client's file; restores it byte for byte if it has not changed since.",
             )
             .undone("nothing was moved")
             .gives::<PutBack>()
             .fails(&[ErrorCode::ClientUnchanged, ErrorCode::UnknownClient]),
-        )
+    ]
 }
 
 /// The servers that were put back into a client's files.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    About, Answer, Api, Params, Routes,
+    Answer, Api, Params, Route, Routes,
     clients::body_or_default,
     ok,
     routes::{CHANGE, CONTACT},
@@ -16,11 +16,9 @@ use super::{
 use crate::management::{LoginProgress, LoginStarted, ServerChange};
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .post(
-            "/api/v1/servers/{name}/login",
-            login,
-            About::new(
+    vec![
+        Route::post("/api/v1/servers/{name}/login", login)
+            .about(
                 "logIn",
                 "Begins a login to a server, or completes one with the browser's final URL.",
             )
@@ -28,28 +26,22 @@ pub(super) fn routes() -> Routes {
             .gives::<LoginStarted>()
             .gives::<LoginProgress>()
             .fails(CONTACT),
-        )
-        .get(
-            "/api/v1/servers/{name}/login",
-            progress,
-            About::new(
+        Route::get("/api/v1/servers/{name}/login", progress)
+            .about(
                 "loginProgress",
                 "The state of the latest login; with `wait`, answers when the login ends.",
             )
             .asks::<WaitQuery>()
             .gives::<LoginProgress>()
             .fails(CONTACT),
-        )
-        .post(
-            "/api/v1/servers/{name}/logout",
-            logout,
-            About::new(
+        Route::post("/api/v1/servers/{name}/logout", logout)
+            .about(
                 "logOut",
                 "Deletes mcpproxy's login to a server and closes its connections.",
             )
             .gives::<ServerChange>()
             .fails(CHANGE),
-        )
+    ]
 }
 
 /// The end of a login.

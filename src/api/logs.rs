@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    About, Answer, Api, FailureResponse, Params, Routes, Verbs, blocking, ok,
+    Answer, Api, FailureResponse, Params, Route, Routes, Verbs, blocking, ok,
     routes::EVENTS,
     sse::{self, StreamNews, event},
 };
@@ -33,56 +33,46 @@ fn usual() -> usize {
 }
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let about = About::new(
-        "serverLogs",
-        "The last lines of a server's log, which contains its stderr.",
-    );
-    Routes::new().get(
-        "/api/v1/servers/{name}/logs",
-        server_logs::<V>,
-        about
+    vec![
+        Route::get("/api/v1/servers/{name}/logs", server_logs::<V>)
+            .about(
+                "serverLogs",
+                "The last lines of a server's log, which contains its stderr.",
+            )
             .asks::<LogsQuery>()
             .gives::<LogLines>()
             .fails(&[ErrorCode::UnknownServer, ErrorCode::NoLog]),
-    )
+    ]
 }
 
 /// The daemon's own log, and streams.
 pub(super) fn daemon_routes() -> Routes {
-    Routes::new()
-        .get(
-            "/api/v1/servers/{name}/logs/stream",
-            server_logs_stream,
-            About::new(
+    vec![
+        Route::get("/api/v1/servers/{name}/logs/stream", server_logs_stream)
+            .about(
                 "streamServerLogs",
                 "The last lines of a server's log, then each new line: events `lines`, and `end` when the server is removed.",
             )
             .asks::<LogsQuery>()
             .gives_text(EVENTS)
             .fails(&[ErrorCode::UnknownServer, ErrorCode::NoLog]),
-        )
-        .get(
-            "/api/v1/logs",
-            daemon_logs,
-            About::new(
+        Route::get("/api/v1/logs", daemon_logs)
+            .about(
                 "daemonLogs",
                 "The last lines of the daemon's log; only a daemon in the background, or with `serve --log-file`, has one.",
             )
             .asks::<LogsQuery>()
             .gives::<LogLines>()
             .fails(&[ErrorCode::NoLog]),
-        )
-        .get(
-            "/api/v1/logs/stream",
-            daemon_logs_stream,
-            About::new(
+        Route::get("/api/v1/logs/stream", daemon_logs_stream)
+            .about(
                 "streamDaemonLogs",
                 "The last lines of the daemon's log, then each new line: events `lines`.",
             )
             .asks::<LogsQuery>()
             .gives_text(EVENTS)
             .fails(&[ErrorCode::NoLog]),
-        )
+    ]
 }
 
 async fn server_logs<V: Verbs>(

@@ -63,7 +63,7 @@ pub use self::{
     refusal::{refused, refused_body},
 };
 use self::{
-    routes::{About, Routes},
+    routes::{Route, Routes, served},
     verbs::Verbs,
 };
 use crate::{
@@ -143,8 +143,7 @@ impl Api {
 
     /// The routes below `/api/v1`.
     pub fn routes(&self) -> HttpRouter {
-        let (served, _) = table().parts();
-        served
+        served(table())
             .fallback(unknown_path)
             .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(MAX_BODY))
@@ -212,8 +211,8 @@ impl FilesApi {
     /// Over these files.
     pub fn new(files: Files) -> Self {
         let operator = Access::default().terminal();
-        let (served, _) = shared().parts();
-        Self(served.layer(Extension(operator)).with_state(files))
+        let routes = served(shared()).layer(Extension(operator));
+        Self(routes.with_state(files))
     }
 
     /// Answers a request.
@@ -228,43 +227,48 @@ impl FilesApi {
 
 /// The routes that need no daemon, with their descriptions.
 fn shared<V: Verbs>() -> Routes<V> {
-    servers::routes()
-        .and(changes::routes())
-        .and(tools::routes())
-        .and(activity::routes())
-        .and(logs::routes())
-        .and(access::routes())
-        .and(config_changes::routes())
-        .and(tokens::routes())
-        .and(usage::routes())
+    let routes = [
+        servers::routes::<V>(),
+        changes::routes(),
+        tools::routes(),
+        activity::routes(),
+        logs::routes(),
+        access::routes(),
+        config_changes::routes(),
+        tokens::routes(),
+        usage::routes(),
+    ];
+    routes.into_iter().flatten().collect()
 }
 
 /// Every route with its description.
 fn table() -> Routes {
-    status::routes()
-        .and(shared())
-        .and(servers::daemon_routes())
-        .and(sessions::routes())
-        .and(login::routes())
-        .and(call::routes())
-        .and(code::routes())
-        .and(activity::daemon_routes())
-        .and(events::routes())
-        .and(logs::daemon_routes())
-        .and(config::routes())
-        .and(clients::routes())
-        .and(import::routes())
-        .and(doctor::routes())
-        .and(commands::routes())
-        .and(demo::routes())
-        .and(secrets::routes())
-        .and(page_login::routes())
-        .get(
-            openapi::PATH,
-            openapi::show,
-            About::new("openapi", "This document; it needs no API key.")
+    let routes = [
+        status::routes(),
+        shared(),
+        servers::daemon_routes(),
+        sessions::routes(),
+        login::routes(),
+        call::routes(),
+        code::routes(),
+        activity::daemon_routes(),
+        events::routes(),
+        logs::daemon_routes(),
+        config::routes(),
+        clients::routes(),
+        import::routes(),
+        doctor::routes(),
+        commands::routes(),
+        demo::routes(),
+        secrets::routes(),
+        page_login::routes(),
+        vec![
+            Route::get(openapi::PATH, openapi::show)
+                .about("openapi", "This document; it needs no API key.")
                 .gives::<serde_json::Map<String, Value>>(),
-        )
+        ],
+    ];
+    routes.into_iter().flatten().collect()
 }
 
 async fn health(State(api): State<Api>) -> Response {

@@ -12,7 +12,7 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{
-    About, json_response,
+    json_response,
     routes::{Answers, Body, JSON, Route},
 };
 use crate::{
@@ -40,10 +40,7 @@ const FAILURE: &str = "#/components/schemas/Failure";
 
 pub(super) async fn show() -> Response {
     static TEXT: OnceLock<Bytes> = OnceLock::new();
-    let text = TEXT.get_or_init(|| {
-        let (_, listed) = super::table().parts();
-        document(&listed).to_string().into()
-    });
+    let text = TEXT.get_or_init(|| document(&super::table()).to_string().into());
     json_response(text.clone())
 }
 
@@ -108,33 +105,24 @@ fn document(listed: &[Route]) -> Value {
 }
 
 fn operation(route: &Route, schemas: &mut Schemas) -> Value {
-    let About {
-        id,
-        summary,
-        query,
-        without,
-        body,
-        answers,
-        failures,
-        undone: _,
-    } = &route.about;
     let mut operation = json!({
-        "operationId": id,
-        "summary": summary,
+        "operationId": route.id,
+        "summary": route.summary,
         "tags": [tag(route.path)],
     });
     let mut parameters = path_parameters(route.path);
-    if let Some(schema) = query {
-        parameters.extend(query_parameters(&schema(&mut schemas.read), without));
+    if let Some(schema) = route.query {
+        let query = schema(&mut schemas.read);
+        parameters.extend(query_parameters(&query, route.without));
     }
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
-    if let Some(body) = body {
+    if let Some(body) = &route.body {
         operation["requestBody"] = request_body(body, &mut schemas.read);
     }
-    let content = contents(answers, &mut schemas.written);
-    operation["responses"] = responses(route.path, summary, &content, failures);
+    let content = contents(&route.answers, &mut schemas.written);
+    operation["responses"] = responses(route, &content);
     if route.path == PATH {
         operation["security"] = json!([]);
     }
@@ -167,19 +155,14 @@ fn contents(answers: &[Answers], written: &mut SchemaGenerator) -> Map<String, V
 }
 
 /// The responses of an operation, by status.
-fn responses(
-    path: &str,
-    done: &str,
-    content: &Map<String, Value>,
-    failures: &[ErrorCode],
-) -> Value {
+fn responses(route: &Route, content: &Map<String, Value>) -> Value {
     let mut responses = Map::new();
     responses.insert(
         "200".to_owned(),
-        json!({ "description": done, "content": content }),
+        json!({ "description": route.summary, "content": content }),
     );
-    let mut failures = failures.to_vec();
-    if path.contains('{') {
+    let mut failures = route.failures.to_vec();
+    if route.path.contains('{') {
         // An empty name makes another path.
         failures.push(ErrorCode::UnknownPath);
     }
@@ -289,8 +272,7 @@ mod tests {
     use super::*;
 
     fn whole_document() -> Value {
-        let (_, listed) = super::super::table().parts();
-        document(&listed)
+        document(&super::super::table())
     }
 
     /// Every `$ref` below a value.
@@ -323,19 +305,19 @@ mod tests {
 
     #[test]
     fn operations_have_names_of_their_own_and_say_something() {
-        let (_, listed) = super::super::table().parts();
-        let names: BTreeSet<&str> = listed.iter().map(|route| route.about.id).collect();
+        let listed = super::super::table();
+        let names: BTreeSet<&str> = listed.iter().map(|route| route.id).collect();
         assert_eq!(names.len(), listed.len());
-        for Route { path, about, .. } in &listed {
-            assert!(about.summary.ends_with('.'), "{path}");
-            assert!(!about.answers.is_empty(), "{path}");
+        for route in &listed {
+            assert!(route.summary.ends_with('.'), "{}", route.path);
+            assert!(!route.answers.is_empty(), "{}", route.path);
         }
     }
 
     #[test]
     fn types_that_are_read_and_written_are_described_once() {
         // A name stands for one of two where they differ.
-        let (_, listed) = super::super::table().parts();
+        let listed = super::super::table();
         let mut schemas = Schemas::new();
         for route in &listed {
             operation(route, &mut schemas);

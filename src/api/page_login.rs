@@ -11,7 +11,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Api, FailureResponse, Routes, ok};
+use super::{Answer, Api, FailureResponse, Route, Routes, ok};
 use crate::{
     access::operators::{LINK_LIFETIME, OperatorPass},
     failure::{ErrorCode, Failure},
@@ -20,26 +20,21 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .post(
-            "/api/v1/ui/links",
-            new_link,
-            About::new(
+    vec![
+        Route::post("/api/v1/ui/links", new_link)
+            .about(
                 "newLoginLink",
                 "Creates a link that logs a browser in to the web UI; it works once, within 2 minutes.",
             )
             .gives::<PageLink>()
             .fails(&[ErrorCode::PageNotServed]),
-        )
-        .post(
-            "/api/v1/ui/logout",
-            log_out,
-            About::new(
+        Route::post("/api/v1/ui/logout", log_out)
+            .about(
                 "logOutOfPage",
                 "Ends the login to the web UI whose cookie the request sends.",
             )
             .gives::<LoggedOut>(),
-        )
+    ]
 }
 
 /// Whether a login has ended.

@@ -5,7 +5,7 @@ use axum::{
     Router as HttpRouter,
     handler::Handler,
     middleware::from_fn_with_state,
-    routing::{MethodFilter, on},
+    routing::{self, MethodRouter},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -19,21 +19,14 @@ use crate::failure::ErrorCode;
 /// Makes a schema; the schemas to which it refers stay in the generator.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// Served routes, and their descriptions.
-pub(super) struct Routes<S = Api> {
-    served: HttpRouter<S>,
-    listed: Vec<Route>,
-}
+/// Routes with their descriptions.
+pub(super) type Routes<S = Api> = Vec<Route<S>>;
 
-/// A route in the document.
-pub(super) struct Route {
+/// A method of a path: what answers it, and its description.
+pub(super) struct Route<S = Api> {
+    answered_by: MethodRouter<S>,
     pub(super) method: &'static str,
     pub(super) path: &'static str,
-    pub(super) about: About,
-}
-
-/// The description of a route.
-pub(super) struct About {
     /// Its name for programs that are generated from the document.
     pub(super) id: &'static str,
     pub(super) summary: &'static str,
@@ -127,11 +120,31 @@ pub(super) const JSON: &str = "application/json";
 /// The media type of event streams.
 pub(super) const EVENTS: &str = "text/event-stream";
 
-impl About {
-    pub(super) const fn new(id: &'static str, summary: &'static str) -> Self {
+/// A function for each method that routes have.
+macro_rules! methods {
+    ($($name:ident)*) => {
+        $(
+            pub(super) fn $name<H, T>(path: &'static str, handler: H) -> Self
+            where
+                H: Handler<T, S>,
+                T: 'static,
+            {
+                Self::new(stringify!($name), path, routing::$name(handler))
+            }
+        )*
+    };
+}
+
+impl<S: Clone + Send + Sync + 'static> Route<S> {
+    methods! { get post put patch delete }
+
+    fn new(method: &'static str, path: &'static str, answered_by: MethodRouter<S>) -> Self {
         Self {
-            id,
-            summary,
+            answered_by,
+            method,
+            path,
+            id: "",
+            summary: "",
             query: None,
             without: &[],
             body: None,
@@ -139,6 +152,12 @@ impl About {
             failures: &[],
             undone: None,
         }
+    }
+
+    /// Its name for programs, and what it does.
+    pub(super) fn about(mut self, id: &'static str, summary: &'static str) -> Self {
+        (self.id, self.summary) = (id, summary);
+        self
     }
 
     /// Its parameters are the members of `T`.
@@ -172,11 +191,11 @@ impl About {
 
     /// Its body is a `T`, or there is none.
     pub(super) fn may_take<T: JsonSchema>(self) -> Self {
-        let mut about = self.takes::<T>();
-        if let Some(body) = &mut about.body {
+        let mut route = self.takes::<T>();
+        if let Some(body) = &mut route.body {
             body.is_required = false;
         }
-        about
+        route
     }
 
     /// Its answer is a `T`, or another form that it gives.
@@ -224,69 +243,17 @@ impl About {
     }
 }
 
-/// A function for each method that routes have.
-macro_rules! methods {
-    ($($name:ident = $method:ident,)*) => {
-        $(
-            pub(super) fn $name<H, T>(self, path: &'static str, handler: H, about: About) -> Self
-            where
-                H: Handler<T, S>,
-                T: 'static,
-            {
-                let name = stringify!($name);
-                self.with(MethodFilter::$method, name, path, handler, about)
-            }
-        )*
-    };
-}
-
-impl<S: Clone + Send + Sync + 'static> Routes<S> {
-    pub(super) fn new() -> Self {
-        Self {
-            served: HttpRouter::new(),
-            listed: Vec::new(),
-        }
-    }
-
-    methods! { get = GET, post = POST, put = PUT, patch = PATCH, delete = DELETE, }
-
-    fn with<H, T>(
-        mut self,
-        filter: MethodFilter,
-        method: &'static str,
-        path: &'static str,
-        handler: H,
-        about: About,
-    ) -> Self
-    where
-        H: Handler<T, S>,
-        T: 'static,
-    {
+/// What serves these routes.
+pub(super) fn served<S: Clone + Send + Sync + 'static>(routes: Routes<S>) -> HttpRouter<S> {
+    routes.into_iter().fold(HttpRouter::new(), |served, route| {
         let rules = RequestRules {
-            parameters: about.parameters().into(),
-            takes_body: about.body.is_some(),
+            parameters: route.parameters().into(),
+            takes_body: route.body.is_some(),
         };
-        let served = on(filter, handler)
+        let checked = route
+            .answered_by
             .route_layer(from_fn_with_state(rules, refuse_undescribed))
-            .route_layer(from_fn_with_state(about.undone, reword_failures));
-        self.served = self.served.route(path, served);
-        self.listed.push(Route {
-            method,
-            path,
-            about,
-        });
-        self
-    }
-
-    /// These and others.
-    pub(super) fn and(mut self, others: Self) -> Self {
-        self.served = self.served.merge(others.served);
-        self.listed.extend(others.listed);
-        self
-    }
-
-    /// The served routes, and their descriptions.
-    pub(super) fn parts(self) -> (HttpRouter<S>, Vec<Route>) {
-        (self.served, self.listed)
-    }
+            .route_layer(from_fn_with_state(route.undone, reword_failures));
+        served.route(route.path, checked)
+    })
 }

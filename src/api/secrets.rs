@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, Answer, Api, Json, Routes, clients::with_files, ok, wrong};
+use super::{Answer, Api, Json, Route, Routes, clients::with_files, ok, wrong};
 use crate::{
     clients::to_keyring,
     failure::ErrorCode,
@@ -13,21 +13,16 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    Routes::new()
-        .get(
-            "/api/v1/secrets",
-            list,
-            About::new(
+    vec![
+        Route::get("/api/v1/secrets", list)
+            .about(
                 "listSecrets",
                 "The names of secrets, where each is stored and which servers use it; never values.",
             )
             .gives::<SecretList>()
             .fails(&[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable]),
-        )
-        .put(
-            "/api/v1/secrets/{name}",
-            set,
-            About::new(
+        Route::put("/api/v1/secrets/{name}", set)
+            .about(
                 "setSecret",
                 "Stores a secret; write a `/` in its name as `%2F`.",
             )
@@ -38,11 +33,8 @@ pub(super) fn routes() -> Routes {
                 ErrorCode::KeyringUnavailable,
                 ErrorCode::SecretExists,
             ]),
-        )
-        .post(
-            "/api/v1/servers/{name}/keyring",
-            move_in,
-            About::new(
+        Route::post("/api/v1/servers/{name}/keyring", move_in)
+            .about(
                 "moveToKeyring",
                 "Moves the value of a variable or header into the keyring, and leaves a reference in the server's entry.",
             )
@@ -54,18 +46,15 @@ pub(super) fn routes() -> Routes {
                 ErrorCode::SecretExists,
                 ErrorCode::UnknownServer,
             ]),
-        )
-        .delete(
-            "/api/v1/secrets/{name}",
-            remove,
-            About::new("removeSecret", "Removes a secret.")
-                .gives::<SecretRow>()
-                .fails(&[
-                    ErrorCode::ConfigUnusable,
-                    ErrorCode::KeyringUnavailable,
-                    ErrorCode::UnknownSecret,
-                ]),
-        )
+        Route::delete("/api/v1/secrets/{name}", remove)
+            .about("removeSecret", "Removes a secret.")
+            .gives::<SecretRow>()
+            .fails(&[
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::UnknownSecret,
+            ]),
+    ]
 }
 
 /// A secret to store.

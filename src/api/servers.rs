@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    About, Answer, Api, Json, Params, Routes, Verbs, blocking, config, json_response, ok,
+    Answer, Api, Json, Params, Route, Routes, Verbs, blocking, config, json_response, ok,
     routes::{CHANGE, CONTACT, REVIEW},
     wrong,
 };
@@ -29,40 +29,31 @@ use crate::{
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    entries()
-        .post(
-            "/api/v1/servers/{name}/enable",
-            enable::<V>,
-            About::new("enableServer", "Enables a server.")
-                .gives::<ServerChange>()
-                .fails(CHANGE)
-                .undone("not enabled"),
-        )
-        .post(
-            "/api/v1/servers/{name}/disable",
-            disable::<V>,
-            About::new("disableServer", "Disables a server; its entry stays.")
-                .gives::<ServerChange>()
-                .fails(CHANGE)
-                .undone("not disabled"),
-        )
-        .get(
-            "/api/v1/servers/{name}/tools",
-            tools::<V>,
-            About::new("listServerTools", "The tools of a server.")
-                .gives::<ToolList>()
-                .fails(&[ErrorCode::UnknownServer]),
-        )
-        .and(review())
+    let switches = [
+        Route::post("/api/v1/servers/{name}/enable", enable::<V>)
+            .about("enableServer", "Enables a server.")
+            .gives::<ServerChange>()
+            .fails(CHANGE)
+            .undone("not enabled"),
+        Route::post("/api/v1/servers/{name}/disable", disable::<V>)
+            .about("disableServer", "Disables a server; its entry stays.")
+            .gives::<ServerChange>()
+            .fails(CHANGE)
+            .undone("not disabled"),
+        Route::get("/api/v1/servers/{name}/tools", tools::<V>)
+            .about("listServerTools", "The tools of a server.")
+            .gives::<ToolList>()
+            .fails(&[ErrorCode::UnknownServer]),
+    ];
+    let all = entries::<V>().into_iter().chain(switches).chain(review());
+    all.collect()
 }
 
 /// The routes that need a daemon, because they connect servers.
 pub(super) fn daemon_routes() -> Routes {
-    Routes::new()
-        .post(
-            "/api/v1/trial",
-            try_new,
-            About::new(
+    vec![
+        Route::post("/api/v1/trial", try_new)
+            .about(
                 "tryServer",
                 "Tries a server without adding it: starts or contacts it, lists its tools, and stops it.",
             )
@@ -74,22 +65,16 @@ pub(super) fn daemon_routes() -> Routes {
                 ErrorCode::ConfigUnusable,
             ])
             .undone("nothing was started"),
-        )
-        .post(
-            "/api/v1/servers/{name}/restart",
-            restart,
-            About::new(
+        Route::post("/api/v1/servers/{name}/restart", restart)
+            .about(
                 "restartServer",
                 "Restarts a server and reads its lists; answers when it is ready or has failed.",
             )
             .gives::<ServerChange>()
             .fails(CONTACT)
             .undone("not restarted"),
-        )
-        .post(
-            "/api/v1/servers/{name}/inspect",
-            contact_and_inspect,
-            About::new(
+        Route::post("/api/v1/servers/{name}/inspect", contact_and_inspect)
+            .about(
                 "contactAndInspectServer",
                 "Contacts a server to read its lists, even one that an agent added, then reviews it.",
             )
@@ -97,82 +82,78 @@ pub(super) fn daemon_routes() -> Routes {
             .gives::<Inspection>()
             .fails(CONTACT)
             .undone("nothing was inspected"),
-        )
+    ]
 }
 
 /// The routes for the entries in the file.
 fn entries<V: Verbs>() -> Routes<V> {
-    Routes::new()
-        .get(
-            "/api/v1/servers",
-            list::<V>,
-            About::new("listServers", "The servers, each with its state, its error and its next step.")
-                .gives::<ServerList>(),
-        )
-        .post(
-            "/api/v1/servers",
-            add::<V>,
-            About::new("addServer", "Adds a server; the body has the keys of its entry, and `name`.")
-                .takes_as(new_server)
-                .gives::<ServerChange>()
-                .fails(&[
-                    ErrorCode::ServerExists,
-                    ErrorCode::ServerMisconfigured,
-                    ErrorCode::ConfigUnusable,
-                ]),
-        )
-        .post(
-            "/api/v1/additions",
-            add_several::<V>,
-            About::new("addServers", "Adds servers in one change of the configuration file; if one cannot be added, the others still are.")
-                .takes::<Additions>()
-                .gives::<Added>()
-                .fails(&[ErrorCode::ConfigUnusable]),
-        )
-        .get(
-            "/api/v1/servers/{name}",
-            show::<V>,
-            About::new("showServer", "A server with its entry; with `wait`, answers after its first attempt to connect.")
-                .asks::<WaitQuery>()
-                .gives::<ServerDetails>()
-                .fails(&[ErrorCode::UnknownServer]),
-        )
-        .patch(
-            "/api/v1/servers/{name}",
-            patch::<V>,
-            About::new("patchServer", "Changes keys of a server's entry: values replace, objects are merged, null removes, `***` keeps the stored value.")
-                .takes::<Map<String, Value>>()
-                .gives::<ServerChange>()
-                .fails(CHANGE)
-                .undone("nothing was changed"),
-        )
-        .delete(
-            "/api/v1/servers/{name}",
-            remove::<V>,
-            About::new("removeServer", "Stops a server and removes its entry, log and login.")
-                .gives::<ServerChange>()
-                .fails(CHANGE)
-                .undone("not removed"),
-        )
+    vec![
+        Route::get("/api/v1/servers", list::<V>)
+            .about(
+                "listServers",
+                "The servers, each with its state, its error and its next step.",
+            )
+            .gives::<ServerList>(),
+        Route::post("/api/v1/servers", add::<V>)
+            .about(
+                "addServer",
+                "Adds a server; the body has the keys of its entry, and `name`.",
+            )
+            .takes_as(new_server)
+            .gives::<ServerChange>()
+            .fails(&[
+                ErrorCode::ServerExists,
+                ErrorCode::ServerMisconfigured,
+                ErrorCode::ConfigUnusable,
+            ]),
+        Route::post("/api/v1/additions", add_several::<V>)
+            .about(
+                "addServers",
+                "Adds servers in one change of the configuration file; if one cannot be added, the others still are.",
+            )
+            .takes::<Additions>()
+            .gives::<Added>()
+            .fails(&[ErrorCode::ConfigUnusable]),
+        Route::get("/api/v1/servers/{name}", show::<V>)
+            .about(
+                "showServer",
+                "A server with its entry; with `wait`, answers after its first attempt to connect.",
+            )
+            .asks::<WaitQuery>()
+            .gives::<ServerDetails>()
+            .fails(&[ErrorCode::UnknownServer]),
+        Route::patch("/api/v1/servers/{name}", patch::<V>)
+            .about(
+                "patchServer",
+                "Changes keys of a server's entry: values replace, objects are merged, null removes, `***` keeps the stored value.",
+            )
+            .takes::<Map<String, Value>>()
+            .gives::<ServerChange>()
+            .fails(CHANGE)
+            .undone("nothing was changed"),
+        Route::delete("/api/v1/servers/{name}", remove::<V>)
+            .about(
+                "removeServer",
+                "Stops a server and removes its entry, log and login.",
+            )
+            .gives::<ServerChange>()
+            .fails(CHANGE)
+            .undone("not removed"),
+    ]
 }
 
 /// The routes for reviews and approvals.
 fn review<V: Verbs>() -> Routes<V> {
-    Routes::new()
-        .get(
-            "/api/v1/servers/{name}/inspect",
-            inspect::<V>,
-            About::new(
+    vec![
+        Route::get("/api/v1/servers/{name}/inspect", inspect::<V>)
+            .about(
                 "inspectServer",
                 "Reviews a server: its entry, its definitions, what is held and why, the findings and the changes.",
             )
             .gives::<Inspection>()
             .fails(&[ErrorCode::UnknownServer]),
-        )
-        .post(
-            "/api/v1/servers/{name}/approve",
-            approve::<V>,
-            About::new(
+        Route::post("/api/v1/servers/{name}/approve", approve::<V>)
+            .about(
                 "approveServer",
                 "Approves a quarantined server, or held definitions, unless they have changed since the review.",
             )
@@ -180,25 +161,19 @@ fn review<V: Verbs>() -> Routes<V> {
             .gives::<ServerChange>()
             .fails(REVIEW)
             .undone("nothing was approved"),
-        )
-        .post(
-            "/api/v1/servers/{name}/quarantine",
-            quarantine::<V>,
-            About::new(
+        Route::post("/api/v1/servers/{name}/quarantine", quarantine::<V>)
+            .about(
                 "quarantineServer",
                 "Quarantines a server until you approve it.",
             )
             .gives::<ServerChange>()
             .fails(CHANGE)
             .undone("not quarantined"),
-        )
-        .get(
-            "/api/v1/lock",
-            lock::<V>,
-            About::new("lock", "The approved definitions as a lock file.")
-                .gives::<Map<String, Value>>()
-                .fails(REVIEW),
-        )
+        Route::get("/api/v1/lock", lock::<V>)
+            .about("lock", "The approved definitions as a lock file.")
+            .gives::<Map<String, Value>>()
+            .fails(REVIEW),
+    ]
 }
 
 /// The schema of a server to add: an entry, as the schema of the configuration describes it, with a name.

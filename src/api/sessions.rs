@@ -6,7 +6,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{About, Answer, Api, Routes, ok};
+use super::{Answer, Api, Route, Routes, ok};
 use crate::{call_context::OpenSession, text::moment};
 
 /// Limit: sessions in one answer.
@@ -16,11 +16,14 @@ pub(super) const MOST: usize = 500;
 const SILENCE: Duration = Duration::from_mins(5);
 
 pub(super) fn routes() -> Routes {
-    let about = About::new(
-        "listSessions",
-        "The open sessions of clients, most recently active first; at most 500.",
-    );
-    Routes::new().get("/api/v1/sessions", list, about.gives::<OpenSessions>())
+    vec![
+        Route::get("/api/v1/sessions", list)
+            .about(
+                "listSessions",
+                "The open sessions of clients, most recently active first; at most 500.",
+            )
+            .gives::<OpenSessions>(),
+    ]
 }
 
 /// An open session.

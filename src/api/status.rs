@@ -2,27 +2,26 @@
 
 use axum::extract::State;
 
-use super::{About, Answer, Api, Routes, ok};
+use super::{Answer, Api, Route, Routes, ok};
 use crate::management::{ProgramVersion, StatusReport};
 
 pub(super) const PATH: &str = "/api/v1/status";
 
 pub(super) fn routes() -> Routes {
-    let about = About::new(
-        "status",
-        "The state of the daemon: its addresses, its servers, and what needs you.",
-    );
-    Routes::new()
-        .get(PATH, show, about.gives::<StatusReport>())
-        .get(
-            "/api/v1/version",
-            version,
-            About::new(
+    vec![
+        Route::get(PATH, show)
+            .about(
+                "status",
+                "The state of the daemon: its addresses, its servers, and what needs you.",
+            )
+            .gives::<StatusReport>(),
+        Route::get("/api/v1/version", version)
+            .about(
                 "version",
                 "The daemon's version, its commit, and the revisions of MCP that it speaks.",
             )
             .gives::<ProgramVersion>(),
-        )
+    ]
 }
 
 async fn show(State(api): State<Api>) -> Answer {

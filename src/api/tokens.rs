@@ -2,39 +2,31 @@
 
 use axum::extract::{Path, State};
 
-use super::{About, Answer, Json, Routes, Verbs, blocking, ok};
+use super::{Answer, Json, Route, Routes, Verbs, blocking, ok};
 use crate::{
     failure::ErrorCode,
     management::{NewToken, NewlyIssued, TokenList, TokenRow},
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    Routes::new()
-        .get(
-            "/api/v1/tokens",
-            list::<V>,
-            About::new("listTokens", "The issued tokens, with their last use.")
-                .gives::<TokenList>(),
-        )
-        .post(
-            "/api/v1/tokens",
-            issue::<V>,
-            About::new("issueToken", "Issues a token; only this answer shows it.")
-                .takes::<NewToken>()
-                .gives::<NewlyIssued>()
-                .fails(&[ErrorCode::TokenExists]),
-        )
-        .delete(
-            "/api/v1/tokens/{name}",
-            revoke::<V>,
-            About::new(
+    vec![
+        Route::get("/api/v1/tokens", list::<V>)
+            .about("listTokens", "The issued tokens, with their last use.")
+            .gives::<TokenList>(),
+        Route::post("/api/v1/tokens", issue::<V>)
+            .about("issueToken", "Issues a token; only this answer shows it.")
+            .takes::<NewToken>()
+            .gives::<NewlyIssued>()
+            .fails(&[ErrorCode::TokenExists]),
+        Route::delete("/api/v1/tokens/{name}", revoke::<V>)
+            .about(
                 "revokeToken",
                 "Revokes a token at once, even in open sessions and streams.",
             )
             .gives::<TokenRow>()
             .fails(&[ErrorCode::UnknownToken])
             .undone("nothing was revoked"),
-        )
+    ]
 }
 
 async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {

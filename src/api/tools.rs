@@ -4,7 +4,7 @@ use axum::{Extension, extract::State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, Answer, Params, Routes, Verbs, ok, one_of, wrong};
+use super::{Answer, Params, Route, Routes, Verbs, ok, one_of, wrong};
 use crate::{
     access::Caller,
     catalog::Matching,
@@ -16,11 +16,9 @@ use crate::{
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    Routes::new()
-        .get(
-            "/api/v1/tools",
-            list_or_search::<V>,
-            About::new(
+    vec![
+        Route::get("/api/v1/tools", list_or_search::<V>)
+            .about(
                 "tools",
                 "All tools, each with the reason if it is not callable; with `q`, an agent's search results with scores.",
             )
@@ -28,14 +26,12 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             .gives::<ToolList>()
             .gives::<SearchAnswer<'static>>()
             .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownProfile]),
-        )
-        .get(
-            "/api/v1/tools/show",
-            show::<V>,
-            About::new("showTool", "A tool with its whole definition.").asks::<ShowQuery>()
-                .gives::<ShownTool>()
-                .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownTool]),
-        )
+        Route::get("/api/v1/tools/show", show::<V>)
+            .about("showTool", "A tool with its whole definition.")
+            .asks::<ShowQuery>()
+            .gives::<ShownTool>()
+            .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownTool]),
+    ]
 }
 
 /// The tools to list.

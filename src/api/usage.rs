@@ -2,19 +2,19 @@
 
 use axum::extract::State;
 
-use super::{About, Answer, Params, Routes, Verbs, ok};
+use super::{Answer, Params, Route, Routes, Verbs, ok};
 use crate::activity::{UsageQuery, UsageReport};
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let about = About::new(
-        "usage",
-        "Usage over the last days: in total, by tool, server, caller and client, with the tokens that searching saved.",
-    );
-    Routes::new().get(
-        "/api/v1/usage",
-        usage::<V>,
-        about.asks::<UsageQuery>().gives::<UsageReport>(),
-    )
+    vec![
+        Route::get("/api/v1/usage", usage::<V>)
+            .about(
+                "usage",
+                "Usage over the last days: in total, by tool, server, caller and client, with the tokens that searching saved.",
+            )
+            .asks::<UsageQuery>()
+            .gives::<UsageReport>(),
+    ]
 }
 
 async fn usage<V: Verbs>(State(verbs): State<V>, Params(query): Params<UsageQuery>) -> Answer {

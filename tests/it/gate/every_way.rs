@@ -219,8 +219,6 @@ fn every_endpoint_is_a_way_or_reaches_no_tool() {
     let text = sources("src/inbound") + &sources("src/api");
     let paths = between(&text, "(\"/", '"');
     let mut found: BTreeSet<String> = paths.into_iter().map(|path| format!("/{path}")).collect();
-    let split = between(&text, "            \"/api/", '"');
-    found.extend(split.into_iter().map(|path| format!("/api/{path}")));
     assert!(found.len() >= 15, "{found:?}");
     let endpoints = own_part("src/inbound/endpoint.rs");
     let mut below = between(&endpoints, "            \"/", '"');
