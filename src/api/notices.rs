@@ -78,9 +78,8 @@ type Answering = Pin<Box<dyn Future<Output = Bytes> + Send>>;
 enum Rest {
     /// The call runs.
     Running(Answering),
-    /// The call is over; notifications that came before its end go first.
-    Answered(Bytes),
-    Written,
+    /// The call is over; notifications that came before its end go first. Empty once its answer is written.
+    Ending(Option<Bytes>),
 }
 
 /// The lines as they come. A client that leaves ends the call.
@@ -90,23 +89,17 @@ fn respond(
 ) -> Response {
     let begun = (notices, Rest::Running(Box::pin(answering)));
     let written = stream::unfold(begun, |(notices, mut rest)| async move {
-        let item = |frame: &Bytes, notices, rest| {
-            Some((Ok::<_, Infallible>(line(frame)), (notices, rest)))
-        };
-        loop {
-            rest = match rest {
-                Rest::Running(mut answering) => tokio::select! {
+        let frame = loop {
+            match &mut rest {
+                Rest::Running(answering) => tokio::select! {
                     biased;
-                    frame = notices.next() => return item(&frame, notices, Rest::Running(answering)),
-                    answer = &mut answering => Rest::Answered(answer),
+                    frame = notices.next() => break frame,
+                    answer = answering => rest = Rest::Ending(Some(answer)),
                 },
-                Rest::Answered(answer) => match notices.take() {
-                    Some(frame) => return item(&frame, notices, Rest::Answered(answer)),
-                    None => return item(&answer, notices, Rest::Written),
-                },
-                Rest::Written => return None,
+                Rest::Ending(answer) => break notices.take().or_else(|| answer.take())?,
             }
-        }
+        };
+        Some((Ok::<_, Infallible>(line(&frame)), (notices, rest)))
     });
     let kind = [(header::CONTENT_TYPE, MEDIA_TYPE)];
     (kind, Body::from_stream(written)).into_response()

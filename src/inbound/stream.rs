@@ -1,9 +1,10 @@
 //! Answers as Server-Sent Events: notices as they come, then the answer; `:` lines when nothing comes.
 
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
+use futures_util::stream::{self, Stream, StreamExt};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use tokio_util::sync::CancellationToken;
 
@@ -31,31 +32,25 @@ enum Phase {
 
 /// The rest of a request as a stream. Dropping it, as a client that leaves does, withdraws the request.
 pub(super) fn answering(receiver: ClientReceiver, answering: Answering) -> Response {
-    let body = futures_util::stream::unfold(
-        (receiver, Phase::Running(answering)),
-        |(receiver, mut phase)| async move {
-            loop {
-                phase = match phase {
-                    Phase::Running(mut answering) => tokio::select! {
-                        biased;
-                        frame = receiver.next() => return item(event(&frame), receiver, Phase::Running(answering)),
-                        answer = &mut answering => Phase::Ending(answer),
-                        () = tokio::time::sleep(KEEP_ALIVE) => {
-                            return item(comment(), receiver, Phase::Running(answering));
-                        }
-                    },
-                    Phase::Ending(answer) => {
-                        if let Some(frame) = receiver.take() {
-                            return item(event(&frame), receiver, Phase::Ending(answer));
-                        }
-                        let answer = answer?;
-                        return item(event(&answer.frame.joined()), receiver, Phase::Ending(None));
-                    }
+    let begun = (receiver, Phase::Running(answering));
+    let rest = stream::unfold(begun, |(receiver, mut phase)| async move {
+        let text = loop {
+            match &mut phase {
+                Phase::Running(answering) => tokio::select! {
+                    biased;
+                    frame = receiver.next() => break event(&frame),
+                    answer = answering => phase = Phase::Ending(answer),
+                    () = tokio::time::sleep(KEEP_ALIVE) => break comment(),
+                },
+                Phase::Ending(answer) => {
+                    let last = || Some(answer.take()?.frame.joined());
+                    break event(&receiver.take().or_else(last)?);
                 }
             }
-        },
-    );
-    events(Body::from_stream(body))
+        };
+        Some((text, (receiver, phase)))
+    });
+    written(None, rest)
 }
 
 /// JSON if the answer comes before anything else does, with the status that goes with it; an event stream otherwise. `unanswered` is the
@@ -85,16 +80,6 @@ pub(super) async fn respond(
     }
 }
 
-type Item<S> = Option<(Result<Bytes, std::convert::Infallible>, S)>;
-
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the shape that a stream's step returns"
-)]
-fn item(text: Bytes, receiver: ClientReceiver, phase: Phase) -> Item<(ClientReceiver, Phase)> {
-    Some((Ok(text), (receiver, phase)))
-}
-
 /// A client's own stream, until it leaves, its session ends, it opens another, or `closing` comes. `first` is sent at once, so that
 /// the client sees its stream open. With `owner` the session ends with the stream.
 pub(super) fn listening(
@@ -103,20 +88,11 @@ pub(super) fn listening(
     owner: Option<SessionOwner>,
     closing: CancellationToken,
 ) -> Response {
-    let body = futures_util::stream::unfold(
-        (Some(first), own, owner, closing),
-        |(mut first, own, owner, closing)| async move {
-            let text = match first.take() {
-                Some(first) => first,
-                None => heard(&own, owner.as_ref(), &closing).await?,
-            };
-            Some((
-                Ok::<_, std::convert::Infallible>(text),
-                (None, own, owner, closing),
-            ))
-        },
-    );
-    events(Body::from_stream(body))
+    let rest = stream::unfold((own, owner, closing), |(own, owner, closing)| async move {
+        let text = heard(&own, owner.as_ref(), &closing).await?;
+        Some((text, (own, owner, closing)))
+    });
+    written(Some(first), rest)
 }
 
 /// A stream that the client can take up again, to its end or until `closing` comes.
@@ -125,20 +101,11 @@ pub(super) fn resumable(
     reader: ResumableReader,
     closing: Option<CancellationToken>,
 ) -> Response {
-    let body = futures_util::stream::unfold(
-        (first, reader, closing),
-        |(mut first, mut reader, closing)| async move {
-            let text = match first.take() {
-                Some(first) => first,
-                None => read(&mut reader, closing.as_ref()).await?,
-            };
-            Some((
-                Ok::<_, std::convert::Infallible>(text),
-                (None, reader, closing),
-            ))
-        },
-    );
-    events(Body::from_stream(body))
+    let rest = stream::unfold((reader, closing), |(mut reader, closing)| async move {
+        let text = read(&mut reader, closing.as_ref()).await?;
+        Some((text, (reader, closing)))
+    });
+    written(first, rest)
 }
 
 /// A stream of one message that is all there is.
@@ -176,6 +143,12 @@ async fn heard(
         () = closed => None,
         () = tokio::time::sleep(KEEP_ALIVE) => Some(comment()),
     }
+}
+
+/// An event stream of these texts.
+fn written(first: Option<Bytes>, rest: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let texts = stream::iter(first).chain(rest);
+    events(Body::from_stream(texts.map(Ok::<_, Infallible>)))
 }
 
 fn events(body: Body) -> Response {
