@@ -249,9 +249,9 @@ impl Router {
         view: &View,
         request: &Request,
     ) -> Result<Reply, RequestError> {
-        check_first_page(request)?;
         let caller = &context.caller;
         if method::is_list(&request.method) {
+            check_first_page(request)?;
             self.0.forwarder.meet_soon(context).await;
         }
         match &*request.method {
@@ -282,25 +282,18 @@ impl Router {
         request: &Request,
     ) -> Result<Reply, RequestError> {
         match &*request.method {
-            method::PING => return Ok(Reply::Own(Raw::empty_object())),
+            method::PING => Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => {
                 let view = View::Server(server.clone());
-                return Ok(Reply::result(self.discover(&context.caller, &view).await?));
+                Ok(Reply::result(self.discover(&context.caller, &view).await?))
             }
-            _ => (),
-        }
-        check_first_page(request)?;
-        match &*request.method {
             list if method::is_list(list) => {
-                let list = Target::method_alone(&request.method);
-                self.ensure_known(&context.caller, server.as_str(), &list)
+                check_first_page(request)?;
+                let target = Target::method_alone(list);
+                self.ensure_known(&context.caller, server.as_str(), &target)
                     .await?;
                 self.meet(context, server).await;
-                Ok(Reply::Own(self.own_list(
-                    context,
-                    server,
-                    &request.method,
-                )?))
+                Ok(Reply::Own(self.own_list(context, server, list)?))
             }
             _ => {
                 let passed = self.pass(context, server, request).await;
@@ -317,9 +310,6 @@ impl Router {
 /// Refuses cursors: lists come in one page, so no valid cursor exists (pagination, "Error Handling"). Some clients send an empty one for the
 /// first page.
 fn check_first_page(request: &Request) -> Result<(), RpcError> {
-    if !method::is_list(&request.method) {
-        return Ok(());
-    }
     let params = request.params.as_ref();
     let cursor = params.and_then(|params| params.get("cursor"));
     if cursor.is_none_or(|cursor| cursor.is_null() || cursor.as_bytes() == b"\"\"") {
