@@ -61,22 +61,15 @@ impl Answer {
     }
 
     /// To a request that opened a session.
-    pub(super) fn opening(id: &Id, result: &Raw, session: Arc<LegacySession>) -> Self {
+    pub(super) fn opening(id: &Id, result: Raw, session: Arc<LegacySession>) -> Self {
         Self {
-            frame: result_frame(id, result),
-            error: None,
             opened: Some(session),
-            retry_after: None,
+            ..Self::of(id, &Outcome::Result(result))
         }
     }
 
     /// To a request that is wrong.
     pub(super) fn refusal(id: &Id, error: &RpcError) -> Self {
-        Self {
-            frame: error_frame(Some(id), &error.to_raw()).into(),
-            error: Some(error.code),
-            opened: None,
-            retry_after: None,
-        }
+        Self::of(id, &Outcome::Error(error.to_raw()))
     }
 }

@@ -12,10 +12,7 @@ use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::{
-    answer,
-    dispatch::{MAX_MESSAGE, too_large},
-};
+use super::{answer, dispatch::MAX_MESSAGE};
 use crate::{
     runtime::{memory_budget::MemoryBudget, self_wakes::quietly},
     wire::{RpcError, lines::BYTE_ORDER_MARK},
@@ -186,7 +183,7 @@ impl BodyDeadline {
 
 /// The answer to a body that is too large.
 pub fn refused_as_too_large() -> Response {
-    answer::rpc_error(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large())
+    answer::rpc_error(StatusCode::PAYLOAD_TOO_LARGE, None, &RpcError::too_large())
 }
 
 #[cfg(test)]

@@ -138,6 +138,13 @@ impl ServedClient {
         }
     }
 
+    /// The same for requests that came with these headers: they may say which trace a request is part of, where it does not itself.
+    #[must_use]
+    pub(super) fn with_headers(self, headers: &HeaderMap) -> Self {
+        let trace = self.inbound.0.calls.trace_in(headers);
+        Self { trace, ..self }
+    }
+
     /// Its session.
     pub(super) fn session(&self) -> Option<&Arc<LegacySession>> {
         self.session.as_ref()
@@ -261,11 +268,13 @@ impl ServedClient {
         Some(Box::pin(ready(Some(answer))))
     }
 
-    fn answering(&self, context: CallContext, request: Request) -> Answering {
+    fn answering(&self, mut context: CallContext, request: Request) -> Answering {
         if let Some(refusal) = self.too_often(&request) {
             return refusal;
         }
-        let (client, context) = (self.clone(), self.traced(context, &request));
+        let (id, params) = (Some(&request.id), request.params.as_ref());
+        context.begin_trace(id, params, self.trace.as_ref());
+        let client = self.clone();
         let session = self.session.as_ref();
         let (running, withdrawn) = session.map(|session| session.begin(&request.id)).unzip();
         let present = match self.session {
@@ -347,7 +356,7 @@ impl ServedClient {
             let log =
                 || tracing::info!(client = shown, %revision, endpoint = %view, "session opened");
             logged_as.log(log);
-            Some(Answer::opening(&request.id, &opening.result, session))
+            Some(Answer::opening(&request.id, opening.result, session))
         })
     }
 
@@ -466,28 +475,5 @@ pub(super) fn id_of(message: &Message) -> Option<&Id> {
     match message {
         Message::Request(request) => Some(&request.id),
         Message::Notification(_) | Message::Response(_) => None,
-    }
-}
-
-/// The answer to a message above [`MAX_MESSAGE`].
-pub(super) fn too_large() -> RpcError {
-    RpcError::too_large()
-}
-
-// Which trace requests of a client are part of, where their headers say it and they themselves do not.
-
-impl ServedClient {
-    /// The same for requests that came with these headers.
-    #[must_use]
-    pub(in crate::inbound) fn with_headers(self, headers: &HeaderMap) -> Self {
-        let trace = self.inbound.0.calls.trace_in(headers);
-        Self { trace, ..self }
-    }
-
-    /// A request with its place in a trace.
-    fn traced(&self, mut context: CallContext, request: &Request) -> CallContext {
-        let (id, params) = (Some(&request.id), request.params.as_ref());
-        context.begin_trace(id, params, self.trace.as_ref());
-        context
     }
 }

@@ -15,7 +15,7 @@ use tokio::{
 use self::requests::Requests;
 use super::{
     Inbound,
-    dispatch::{MAX_MESSAGE, ServedClient, Unframed, too_large},
+    dispatch::{MAX_MESSAGE, ServedClient, Unframed},
     session::SessionKind,
     sessions::SessionOwner,
 };
@@ -23,7 +23,7 @@ use crate::{
     access::Caller,
     router::View,
     wire::{
-        FrameError,
+        FrameError, RpcError,
         lines::{self, Line, Lines},
     },
 };
@@ -182,7 +182,10 @@ impl Conversation {
     async fn take(&mut self, line: Line) {
         let text = match line {
             Line::Text(text) => text,
-            Line::TooLarge(id) => return self.requests.refuse(id.as_ref(), &too_large()).await,
+            Line::TooLarge(id) => {
+                let error = RpcError::too_large();
+                return self.requests.refuse(id.as_ref(), &error).await;
+            }
         };
         let session = &self.owner.session;
         let by = (&session.caller, &session.view);
