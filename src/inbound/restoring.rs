@@ -11,7 +11,7 @@ use super::{
     dispatch::ServedClient,
     kept_session::KeptSession,
     session::{Agreed, LegacySession, SessionKind},
-    sessions::{Claimed, NoSession},
+    sessions::{Claimed, LIST_CHANGES, NoSession},
 };
 use crate::{
     access::Caller,
@@ -149,13 +149,9 @@ impl Inbound {
         if !session.take_missed() {
             return;
         }
-        let lists = [
-            method::TOOLS_CHANGED,
-            method::PROMPTS_CHANGED,
-            method::RESOURCES_CHANGED,
-        ];
         let announced = self.0.router.announces(&session.view);
-        for (name, _) in lists.into_iter().zip(announced).filter(|(_, is)| *is) {
+        let announced = LIST_CHANGES.into_iter().zip(announced);
+        for (name, _) in announced.filter(|(_, is)| *is) {
             session.to_client().send(notification_frame(name, None));
         }
     }

@@ -34,6 +34,13 @@ const SILENCE: Duration = Duration::from_hours(24);
 /// Seconds by which the clocks of daemons that share a key may differ.
 const SKEW: u32 = 10 * 60;
 
+/// The notifications of changes of lists: of tools, of prompts, of resources.
+pub(super) const LIST_CHANGES: [&str; 3] = [
+    method::TOOLS_CHANGED,
+    method::PROMPTS_CHANGED,
+    method::RESOURCES_CHANGED,
+];
+
 type ById = QuickMap<Arc<str>, Arc<LegacySession>>;
 
 /// Sessions that are being continued, by id.
@@ -227,16 +234,6 @@ impl Sessions {
         &self.0.records
     }
 
-    /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
-    fn open_passing(&self, kind: SessionKind, caller: Caller, view: View) -> Arc<LegacySession> {
-        let present = self.0.presence.enter();
-        let identity = SessionIdentity::passing();
-        let memory = &self.0.memory;
-        self.insert(LegacySession::new(
-            identity, kind, caller, view, memory, present,
-        ))
-    }
-
     fn insert(&self, session: LegacySession) -> Arc<LegacySession> {
         let session = Arc::new(session);
         let mut table = self.0.by_id.lock();
@@ -249,10 +246,13 @@ impl Sessions {
         session
     }
 
-    /// Opens a session that ends with its owner.
+    /// Opens a session that ends with its owner. What is spoken in it has yet to be agreed.
     pub(super) fn open_owned(&self, kind: SessionKind, caller: Caller, view: View) -> SessionOwner {
+        let (identity, memory) = (SessionIdentity::passing(), &self.0.memory);
+        let present = self.0.presence.enter();
+        let session = LegacySession::new(identity, kind, caller, view, memory, present);
         SessionOwner {
-            session: self.open_passing(kind, caller, view),
+            session: self.insert(session),
             sessions: self.clone(),
         }
     }
@@ -321,12 +321,7 @@ impl Sessions {
 
     /// Tells every listening client which of its lists changed.
     pub(super) fn announce(&self, announcement: &mut Announcement<'_>) {
-        let frame = |name| notification_frame(name, None);
-        let frames = [
-            frame(method::TOOLS_CHANGED),
-            frame(method::PROMPTS_CHANGED),
-            frame(method::RESOURCES_CHANGED),
-        ];
+        let frames = LIST_CHANGES.map(|name| notification_frame(name, None));
         for session in self.0.by_id.lock().values() {
             let lists = session.list_changes(announcement);
             let changed = [lists.tools, lists.prompts, lists.resources];
