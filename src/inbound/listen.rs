@@ -23,11 +23,10 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientSender},
-    router::{Announcement, Known, Notifier, Router, Subscription, View},
+    router::{Announcement, Known, Notifier, Router, Subscription, View, declares_tasks},
     runtime::{memory_budget::MemoryShare, sync::Guarded},
     wire::{
-        Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame,
-        presentation::TASKS_EXTENSION, splice,
+        Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
     },
 };
 
@@ -146,10 +145,7 @@ impl Filter {
             prompts: met(self.prompts, "prompts"),
             resources: met(self.resources, "resources"),
             updates: self.updates.filter(|_| has("resources")),
-            tasks: self.tasks.filter(|_| {
-                let extensions = capabilities.get("extensions");
-                extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
-            }),
+            tasks: self.tasks.filter(|_| declares_tasks(capabilities)),
         }
     }
 }

@@ -34,6 +34,7 @@ use tokio::sync::watch;
 pub use self::{
     built_in::{ToolRequest, passed_on, stated_intent},
     changes::{Announcement, Changes, Known},
+    tasks::declares_tasks,
     view::View,
 };
 pub use crate::upstream::{LogSubscription, Notifier, Subscription};

@@ -317,7 +317,7 @@ impl Router {
 }
 
 /// Whether a client or a server declares the tasks extension.
-fn declares_tasks(capabilities: &Raw) -> bool {
+pub fn declares_tasks(capabilities: &Raw) -> bool {
     let extensions = capabilities.get("extensions");
     extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
 }
