@@ -68,13 +68,14 @@ impl Forwarder {
         };
         let token = progress::token_in(request.params)?;
         let handle = parked::handle_in(context.revision, admitted.method(), request.params)?;
-        let mut replies = RoundReplies::NONE;
+        let mut replies = RoundReplies::default();
         if let Some(handle) = handle {
             let key = forwarding.retry_key()?;
             if !self.pages.take(&handle, &key, Instant::now()) {
                 return Box::pin(forwarding.resume(&handle, &key, token)).await;
             }
-            replies = RoundReplies::TAKEN;
+            // Made again because its client has opened the pages.
+            replies.are_taken = true;
         }
         // Awaited where it is made: what is named first is kept twice.
         let sent = forwarding.send(token, CallState::sent(), &replies).await?;

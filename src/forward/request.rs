@@ -49,7 +49,7 @@ impl From<Failure> for RequestError {
 }
 
 /// What a legacy client answered to a modern upstream's result that asks.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct RoundReplies {
     /// The answers by the keys of their questions.
     pub(super) responses: Vec<(String, Raw)>,
@@ -57,22 +57,6 @@ pub(super) struct RoundReplies {
     pub(super) state: Option<Raw>,
     /// What the request itself brings of both was for us.
     pub(super) are_taken: bool,
-}
-
-impl RoundReplies {
-    /// Of a request that is sent for the first time.
-    pub(super) const NONE: Self = Self {
-        responses: Vec::new(),
-        state: None,
-        are_taken: false,
-    };
-
-    /// Of a request that is made again because its client has opened the pages.
-    pub(super) const TAKEN: Self = Self {
-        responses: Vec::new(),
-        state: None,
-        are_taken: true,
-    };
 }
 
 impl ForwardRequest<'_> {
@@ -179,7 +163,7 @@ mod tests {
             let made = made.expect("an object");
             assert_eq!(made.params().map(Raw::as_str), Some(expected));
         };
-        let none = RoundReplies::NONE;
+        let none = RoundReplies::default();
         check(
             None,
             &none,
@@ -218,7 +202,11 @@ mod tests {
     fn answers_to_our_own_questions_are_not_passed_on() {
         let ticket = admitted();
         let params = raw(r#"{"name":"s__p","inputResponses":{"a":1},"requestState":"s","x":1.10}"#);
-        let made = request(&params, &[]).message(&ticket, (None, Vec::new()), &RoundReplies::TAKEN);
+        let taken = RoundReplies {
+            are_taken: true,
+            ..RoundReplies::default()
+        };
+        let made = request(&params, &[]).message(&ticket, (None, Vec::new()), &taken);
         let made = made.expect("an object");
         let made = made.params().map(Raw::as_str);
         assert_eq!(made, Some(r#"{"name":"p","x":1.10}"#));

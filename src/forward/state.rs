@@ -331,7 +331,7 @@ mod tests {
         check(Running, Fresh, asks(MAX_REQUESTS), Round, "AskRound");
         check(Running, Fresh, asks(MAX_REQUESTS + 1), Running, "Fail");
         check(Running, Spent, asks(1), Running, "Fail");
-        let answered = CallEvent::RoundAnswered(RoundReplies::NONE);
+        let answered = CallEvent::RoundAnswered(RoundReplies::default());
         check(Round, Fresh, answered, Running, "SendAgain");
     }
 
@@ -340,7 +340,7 @@ mod tests {
         let mut state = CallState::sent();
         let mut rounds = 0;
         while matches!(state.on(asks(1)), CallAction::AskRound(_)) {
-            state.on(CallEvent::RoundAnswered(RoundReplies::NONE));
+            state.on(CallEvent::RoundAnswered(RoundReplies::default()));
             rounds += 1;
         }
         assert_eq!(rounds, 16);
