@@ -190,12 +190,8 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String)> {
         return Err(unknown_tool(error, hint));
     }
     let error = format!("{name:?} is not of the form server:tool");
-    let closest = call
-        .router
-        .0
-        .search
-        .closest(caller, vec![name.to_owned()])
-        .await?;
+    let search = &call.router.0.search;
+    let closest = search.closest(caller, vec![name.to_owned()]).await?;
     let closest = closest.into_iter().flatten().collect::<Vec<_>>();
     let hint = match &closest[..] {
         [] => "Find the tool with retrieve_tools and use its \"name\".".to_owned(),

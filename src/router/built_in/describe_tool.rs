@@ -92,12 +92,8 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         }
     }
     let names = unknown.iter().map(|(name, _)| name.clone()).collect();
-    let closest = call
-        .router
-        .0
-        .search
-        .closest(&call.context.caller, names)
-        .await?;
+    let search = &call.router.0.search;
+    let closest = search.closest(&call.context.caller, names).await?;
     let unknown: Vec<Raw> = unknown
         .iter()
         .zip(&closest)
@@ -119,10 +115,8 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
 
 /// The names, each once. A single one need not be in a list.
 fn read(arguments: &Raw) -> Result<Vec<String>, String> {
-    let given = arguments
-        .get("names")
-        .filter(|names| !names.is_null())
-        .ok_or("\"names\" is missing")?;
+    let given = arguments.get("names").filter(|names| !names.is_null());
+    let given = given.ok_or("\"names\" is missing")?;
     let mut names: Vec<String> = match given.string() {
         Some(name) => vec![name],
         None => given
@@ -156,10 +150,8 @@ fn find<'a>(now: &'a Moment, caller: &Caller, name: &str) -> Result<(ServerName,
         }
     };
     now.rules().decide(caller, server, &Target::tool(tool))?;
-    let known = snapshot
-        .servers
-        .get(server)
-        .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
+    let known = snapshot.servers.get(server);
+    let known = known.and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
     known.ok_or_else(|| super::unlisted(server, tool))
 }
 
@@ -182,16 +174,12 @@ fn without_server(name: &str) -> Failure {
 
 fn described(now: &Moment, server: &ServerName, tool: &Tool) -> Raw {
     let variant = now.rules().call_with(server.as_str(), tool);
+    let name = format!("{server}:{}", tool.name);
+    let call_with = format!("call_tool_{}", variant.as_str());
     let edits = [
-        (
-            "name",
-            Edit::Set(Raw::author(&format!("{server}:{}", tool.name))),
-        ),
+        ("name", Edit::Set(Raw::author(&name))),
         ("server", Edit::Set(Raw::author(server))),
-        (
-            "call_with",
-            Edit::Set(Raw::author(&format!("call_tool_{}", variant.as_str()))),
-        ),
+        ("call_with", Edit::Set(Raw::author(&call_with))),
     ];
     let definition = with_offered_views(now.snapshot(), server, tool);
     splice(&definition, &edits).expect("only objects get into the catalog")

@@ -104,10 +104,8 @@ impl Call<'_> {
             ("arguments", arguments.map_or(Edit::Remove, Edit::Set)),
         ];
         let calling = async {
-            self.router
-                .0
-                .gate
-                .admit_built_in(&inner.caller, tool.name)?;
+            let gate = &self.router.0.gate;
+            gate.admit_built_in(&inner.caller, tool.name)?;
             let params = splice(self.params, &edits).unwrap_or_else(|_| Raw::empty_object());
             tool.run(self.router, &inner, &params, self.cutting).await
         };
@@ -203,12 +201,8 @@ impl BuiltIn {
     /// The same with more text at the end of its description.
     fn definition_with(&self, settings: &Settings, more: &str) -> Raw {
         let mut definition = (self.define)(settings);
-        if let Some(text) = definition["description"]
-            .as_str()
-            .filter(|_| !more.is_empty())
-        {
-            definition["description"] = format!("{text}{more}").into();
-        }
+        let text = definition["description"].as_str().unwrap_or_default();
+        definition["description"] = format!("{text}{more}").into();
         // Clients that load tools on demand must not have to search for the search.
         definition["_meta"]["anthropic/alwaysLoad"] = true.into();
         Raw::author(&definition)
@@ -250,14 +244,8 @@ impl BuiltIn {
             let named = ALL.iter().map(|tool| {
                 let definition = (tool.define)(&settings);
                 let properties = definition["inputSchema"]["properties"].as_object();
-                (
-                    tool.name,
-                    properties
-                        .into_iter()
-                        .flat_map(Map::keys)
-                        .cloned()
-                        .collect(),
-                )
+                let keys = properties.into_iter().flat_map(Map::keys).cloned();
+                (tool.name, keys.collect())
             });
             named.collect()
         });

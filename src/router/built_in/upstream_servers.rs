@@ -134,11 +134,8 @@ async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let operation = operation(&call)?;
     let now = call.now();
-    let agent = call
-        .router
-        .0
-        .management
-        .for_agent(&call.context.caller, &now);
+    let management = &call.router.0.management;
+    let agent = management.for_agent(&call.context.caller, &now);
     agent.check(match &*operation {
         "list" | "tail_log" => AgentVerb::Look,
         _ => AgentVerb::Change,

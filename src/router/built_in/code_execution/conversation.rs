@@ -3,10 +3,7 @@
 use serde_json::value::RawValue;
 use tokio::time::timeout_at;
 
-use super::{
-    ScriptRequest, answer::EndedScript, arguments::InnerCall, inner_calls::InnerCalls,
-    progress::Progress,
-};
+use super::{ScriptRequest, answer::EndedScript, arguments::InnerCall, inner_calls::InnerCalls};
 use crate::{
     code_execution::{
         CallBatch, CodePlace, RunningScript, ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure,
@@ -31,7 +28,7 @@ impl<'a> Conversation<'a> {
     pub(super) fn new(call: &'a Call<'a>, request: &'a ScriptRequest) -> Self {
         Self {
             request,
-            calls: InnerCalls::new(call, request, Progress::of(call)),
+            calls: InnerCalls::of(call, request),
             logs: Vec::new(),
             logged: 0,
             tool_calls: 0,

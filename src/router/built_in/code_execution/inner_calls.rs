@@ -34,15 +34,11 @@ pub(super) struct InnerCalls<'a> {
 }
 
 impl<'a> InnerCalls<'a> {
-    pub(super) fn new(
-        outer: &'a Call<'a>,
-        request: &'a ScriptRequest,
-        progress: Progress<'a>,
-    ) -> Self {
+    pub(super) fn of(outer: &'a Call<'a>, request: &'a ScriptRequest) -> Self {
         Self {
             outer,
             request,
-            progress,
+            progress: Progress::of(outer),
         }
     }
 

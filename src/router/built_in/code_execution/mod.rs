@@ -122,13 +122,8 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         input: request.input.clone(),
         wall: request.wall,
     };
-    let script = call
-        .router
-        .0
-        .scripts
-        .start(script)
-        .await
-        .map_err(not_started)?;
+    let starting = call.router.0.scripts.start(script);
+    let script = starting.await.map_err(not_started)?;
     let ended = Conversation::new(call, &request).carry_on(script).await;
     Ok(Reply::Own(ended.result()))
 }
