@@ -61,10 +61,8 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
         "mcpproxy is in front of several MCP servers, whose tools are not listed here but found by search.",
     );
     let may_search = permits("retrieve_tools");
-    let calls: Vec<&str> = CALL_TOOLS
-        .into_iter()
-        .filter(|tool| permits(tool))
-        .collect();
+    let mut calls = CALL_TOOLS.to_vec();
+    calls.retain(|tool| permits(tool));
     if may_search {
         text.push_str(
             " To do something: (1) call retrieve_tools with a few words that describe the task, English ones if the tools are described \

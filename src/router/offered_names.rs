@@ -179,10 +179,8 @@ pub(super) fn servers_named_in<'a>(
     settings: &'a Settings,
     offered: &'a str,
 ) -> impl Iterator<Item = (ServerName, &'a str)> {
-    let broken = settings
-        .broken
-        .iter()
-        .filter_map(|entry| ServerName::parse(&entry.name).ok());
+    let broken = settings.broken.iter();
+    let broken = broken.filter_map(|entry| ServerName::parse(&entry.name).ok());
     let configured = settings.servers.keys().cloned().chain(broken);
     configured.filter_map(move |server| {
         let own_name = names::tool_part(&server, offered)?;

@@ -230,13 +230,10 @@ impl Router {
         let renames = view.kind() == EndpointKind::ManyServers;
         Arc::new(move |notice| {
             let (target, caller) = (Target::followed_task(&id), &owner.caller);
+            let gate = &router.0.gate;
             if !router.0.tasks.is_of(&id, &server, &owner)
                 || router.check_tool_of(caller, &server, &id).is_err()
-                || router
-                    .0
-                    .gate
-                    .decide(caller, server.as_str(), &target)
-                    .is_err()
+                || gate.decide(caller, server.as_str(), &target).is_err()
             {
                 return;
             }

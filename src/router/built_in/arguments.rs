@@ -28,10 +28,8 @@ pub(super) fn check_keys(
         if wrong.len() == MOST_NAMED {
             break;
         }
-        let mut all = known
-            .iter()
-            .map(AsRef::as_ref)
-            .chain(aliases.iter().copied());
+        let named = known.iter().map(AsRef::as_ref);
+        let mut all = named.chain(aliases.iter().copied());
         let Some(i) = all.position(|key| member.is(object.as_bytes(), key)) else {
             // A key that is not Unicode is unknown.
             let key = member.name(object.as_bytes()).unwrap_or_default();
@@ -94,13 +92,11 @@ fn unknown(key: &str, place: &str, close: Option<&str>) -> String {
 
 /// An argument that is a text; `None` if it is absent or null. The error names it.
 pub(super) fn string(arguments: &Raw, key: &str) -> Result<Option<String>, String> {
-    match arguments.get(key).filter(|value| !value.is_null()) {
-        None => Ok(None),
-        Some(value) => value
-            .string()
-            .map(Some)
-            .ok_or_else(|| no_text(key, value.as_str())),
-    }
+    let Some(value) = arguments.get(key).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    let text = value.string().map(Some);
+    text.ok_or_else(|| no_text(key, value.as_str()))
 }
 
 /// Why a value is no text: it is not a string, or contains a lone surrogate, which JSON can write but Unicode does not have.

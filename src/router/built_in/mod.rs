@@ -151,10 +151,8 @@ fn with_whole_name(mut failure: Failure) -> Failure {
 /// The definitions that the mode `retrieve_tools` lists, of those tools that the caller may use.
 pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec<Raw> {
     let is_listed = |tool: &&BuiltIn| (tool.is_listed)(settings) && may_use(tool.name);
-    ALL.iter()
-        .filter(is_listed)
-        .map(|tool| tool.definition(settings))
-        .collect()
+    let tools = ALL.iter().filter(is_listed);
+    tools.map(|tool| tool.definition(settings)).collect()
 }
 
 /// The definitions that the mode `code_execution` lists for this caller.

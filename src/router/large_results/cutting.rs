@@ -56,10 +56,6 @@ impl LongResult {
             ContentItem::Text(item) => Some(item),
             ContentItem::Other(_) => None,
         });
-        let bytes: usize = texts.clone().map(|item| item.text.len()).sum();
-        if bytes <= order.limit {
-            return None;
-        }
         let chars: usize = texts.clone().map(|item| item.text.chars().count()).sum();
         if chars <= order.limit {
             return None;

@@ -137,10 +137,8 @@ impl LongText {
 
     /// What a page says, the texts as they stand one after the other.
     pub fn text(&self, page: &Page) -> String {
-        page.pieces
-            .iter()
-            .map(|piece| self.piece_text(piece))
-            .collect()
+        let pieces = page.pieces.iter();
+        pieces.map(|piece| self.piece_text(piece)).collect()
     }
 
     /// The item for a piece. Words on how to go on stand in the text that they are about.

@@ -227,10 +227,8 @@ impl SearchState<'_> {
     fn attempt(&self, query: &Query, search: &Search, stop: &Stop) -> Result<Found> {
         let most = self.settings.tools_limit;
         let limit = search.limit.unwrap_or(most).clamp(1, most);
-        let mut hits = self
-            .searcher
-            .search(query, search.matching, stop)
-            .map_err(|error| failed(&error))?;
+        let hits = self.searcher.search(query, search.matching, stop);
+        let mut hits = hits.map_err(|error| failed(&error))?;
         let (mut found, mut words, mut best) = (Found::default(), 0, None);
         let is_far_below = |score: f32, best: Option<f32>| {
             let best = best.filter(|_| search.matching == Matching::Any);

@@ -213,11 +213,8 @@ fn fitting<'a>(snapshot: &'a Snapshot, path: &str) -> Vec<Candidate<'a>> {
         let after_server = path
             .strip_prefix(server.as_str())
             .and_then(|rest| rest.strip_prefix(':'));
-        let names: Vec<Raw> = [Some(path), after_server]
-            .iter()
-            .flatten()
-            .map(Raw::author)
-            .collect();
+        let names = [Some(path), after_server];
+        let names: Vec<Raw> = names.iter().flatten().map(Raw::author).collect();
         let resources = known.resources.iter().map(|resource| {
             let is_offered =
                 of_uri.is_some_and(|owner| owner.server == *server && owner.uri == resource.uri);
