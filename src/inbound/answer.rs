@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 
 use super::{answering::Answer, bounds};
 use crate::{
@@ -32,6 +32,13 @@ pub(super) fn json(status: StatusCode, body: impl Into<MessageFrame>) -> Respons
 pub(super) fn with_type(status: StatusCode, kind: &'static str, body: Body) -> Response {
     let kind = [(header::CONTENT_TYPE, HeaderValue::from_static(kind))];
     (status, kind, body).into_response()
+}
+
+/// Whether a client says that it takes an answer of one of these types.
+pub(super) fn accepts(headers: &HeaderMap, types: &[&str]) -> bool {
+    let values = headers.get_all(header::ACCEPT).iter();
+    let mut texts = values.filter_map(|value| value.to_str().ok());
+    texts.any(|text| types.iter().any(|one| text.contains(*one)))
 }
 
 /// The HTTP status that goes with an error of a stateless request, an upstream's too: the one table (transports, "Protocol Version

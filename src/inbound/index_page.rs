@@ -1,7 +1,7 @@
 //! What somebody sees who opens our address in a browser: where they are, in a sentence. Names nothing that is configured.
 
 use axum::{body::Body, response::Response};
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 
 use super::answer;
 
@@ -15,7 +15,7 @@ fn sentence(page: &str) -> String {
 
 /// The sentence, as a page for clients that accept one.
 pub(super) async fn index_page(headers: HeaderMap) -> Response {
-    if accepts_pages(&headers) {
+    if answer::accepts(&headers, &["text/html"]) {
         let sentence = sentence("<a href=\"/ui/\">/ui/</a>");
         let page = format!(
             "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>mcpproxy</title><p>{sentence}</p></html>\n"
@@ -24,10 +24,4 @@ pub(super) async fn index_page(headers: HeaderMap) -> Response {
     }
     let text = Body::from(format!("{}\n", sentence("/ui/")));
     answer::with_type(StatusCode::OK, "text/plain; charset=utf-8", text)
-}
-
-fn accepts_pages(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT).iter();
-    let mut texts = values.filter_map(|value| value.to_str().ok());
-    texts.any(|text| text.contains("text/html"))
 }

@@ -23,6 +23,9 @@ use crate::{
     wire::{FrameError, Message, Revision, RpcError},
 };
 
+/// The types by which a client says that it takes an answer as a stream of events.
+const EVENTS: [&str; 3] = ["text/event-stream", "*/*", "text/*"];
+
 impl Inbound {
     pub(super) async fn post(&self, caller: Caller, view: View, request: HttpRequest) -> Response {
         let (head, body) = request.into_parts();
@@ -61,7 +64,9 @@ impl Inbound {
             Unframed::Batch(messages) => return Box::pin(batch(&client, messages)).await,
             Unframed::One(message) => message,
         };
-        let session = client.session().filter(|_| accepts_events(&head.headers));
+        let session = client
+            .session()
+            .filter(|_| answer::accepts(&head.headers, &EVENTS));
         let stream = session.map(|_| ClientSender::new(self.memory()));
         let request = id_of(&message).cloned();
         let (to_client, receiver) = stream.unzip();
@@ -222,15 +227,4 @@ fn no_revision(named: &str, first: Option<&Message>) -> Response {
         &format!("send one of {}", known.join(", ")),
     );
     answer::rpc_error(StatusCode::BAD_REQUEST, first.and_then(id_of), &error)
-}
-
-/// Whether a client takes an answer as a stream of events.
-pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .any(|value| {
-            value.contains("text/event-stream") || value.contains("*/*") || value.contains("text/*")
-        })
 }
