@@ -447,11 +447,8 @@ impl ServedClient {
             }
         });
         let answers = futures_util::future::join_all(members).await;
-        let answers: Vec<Raw> = answers
-            .into_iter()
-            .flatten()
-            .filter_map(|frame| Raw::parse(&frame).ok())
-            .collect();
+        let frames = answers.into_iter().flatten();
+        let answers: Vec<Raw> = frames.filter_map(|frame| Raw::parse(&frame).ok()).collect();
         (!answers.is_empty()).then(|| Raw::array(&answers).bytes().clone())
     }
 }

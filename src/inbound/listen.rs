@@ -295,21 +295,19 @@ impl Inbound {
             Router::check_knows_tasks(context)?;
         }
         let id = request.id.detached();
-        let slot = self
-            .0
-            .listeners
-            .enter(&self.0.router, &context.caller, |seen| Stream {
-                caller: context.caller.clone(),
-                view: view.clone(),
-                wanted,
-                id: id.to_raw(),
-                to_client: context.to_client.clone(),
-                state: Guarded::new(StreamState {
-                    seen,
-                    early: Some(Vec::new()),
-                }),
-                _memory: memory,
-            })?;
+        let listeners = &self.0.listeners;
+        let slot = listeners.enter(&self.0.router, &context.caller, |seen| Stream {
+            caller: context.caller.clone(),
+            view: view.clone(),
+            wanted,
+            id: id.to_raw(),
+            to_client: context.to_client.clone(),
+            state: Guarded::new(StreamState {
+                seen,
+                early: Some(Vec::new()),
+            }),
+            _memory: memory,
+        })?;
         let (met, subscriptions) = self.follow(context, &slot.stream).await;
         slot.stream.acknowledge(&met);
         self.0.closing.cancelled().await;
