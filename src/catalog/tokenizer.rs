@@ -66,12 +66,7 @@ const SHORTEST_PIECE: usize = 3;
 pub(super) fn words_of(text: &str) -> Vec<String> {
     let words = |chunk: Chunk| match chunk.script {
         Script::Letters => chunk.words,
-        Script::Characters => chunk
-            .words
-            .iter()
-            .flat_map(|run| run.chars())
-            .map(String::from)
-            .collect(),
+        Script::Characters => chunk.words.concat().chars().map(String::from).collect(),
     };
     chunks(text).into_iter().flat_map(words).collect()
 }
@@ -93,22 +88,14 @@ pub(super) fn tokens_of(text: &str) -> Vec<Token> {
         if let [first, second] = &chunk.words[..]
             && chunk.script == Script::Letters
         {
-            push(
-                &mut tokens,
-                stem(&format!("{first}{second}")),
-                position,
-                TokenKind::Joined,
-            );
+            let joined = stem(&format!("{first}{second}"));
+            push(&mut tokens, joined, position, TokenKind::Joined);
         }
-        match chunk.script {
-            Script::Letters => chunk.words.iter().for_each(|word| {
-                letters(word, position, &mut tokens);
-                position += 1;
-            }),
-            Script::Characters => chunk
-                .words
-                .iter()
-                .for_each(|run| characters(run, &mut position, &mut tokens)),
+        for word in &chunk.words {
+            match chunk.script {
+                Script::Letters => letters(word, &mut position, &mut tokens),
+                Script::Characters => characters(word, &mut position, &mut tokens),
+            }
         }
     }
     tokens
@@ -124,16 +111,17 @@ fn push(tokens: &mut Vec<Token>, text: String, position: usize, kind: TokenKind)
     }
 }
 
-fn letters(word: &str, position: usize, tokens: &mut Vec<Token>) {
+fn letters(word: &str, position: &mut usize, tokens: &mut Vec<Token>) {
+    let at = *position;
+    *position += 1;
     if is_common(word) {
-        return push(tokens, word.to_owned(), position, TokenKind::Common);
+        return push(tokens, word.to_owned(), at, TokenKind::Common);
     }
-    push(tokens, stem(word), position, TokenKind::Word);
+    push(tokens, stem(word), at, TokenKind::Word);
     if word.contains(char::is_numeric) {
-        let pieces = word
-            .split(char::is_numeric)
-            .filter(|piece| piece.chars().count() >= SHORTEST_PIECE);
-        pieces.for_each(|piece| push(tokens, stem(piece), position, TokenKind::Piece));
+        let pieces = word.split(char::is_numeric);
+        let pieces = pieces.filter(|piece| piece.chars().count() >= SHORTEST_PIECE);
+        pieces.for_each(|piece| push(tokens, stem(piece), at, TokenKind::Piece));
     }
 }
 
@@ -148,12 +136,8 @@ fn characters(run: &str, position: &mut usize, tokens: &mut Vec<Token>) {
     for (i, &c) in all.iter().enumerate() {
         push(tokens, c.to_string(), *position, alone);
         if let Some(&next) = all.get(i + 1) {
-            push(
-                tokens,
-                String::from_iter([c, next]),
-                *position,
-                TokenKind::Pair,
-            );
+            let pair = String::from_iter([c, next]);
+            push(tokens, pair, *position, TokenKind::Pair);
         }
         *position += 1;
     }
