@@ -166,19 +166,15 @@ impl Listed for Tool {
             }
         }
         shapes::check(definition, shapes::TOOL)?;
-        let schema = definition
-            .get("inputSchema")
-            .ok_or("it has no inputSchema")?;
+        let schema = definition.get("inputSchema");
+        let schema = schema.ok_or("it has no inputSchema")?;
         if !schema.is_object() {
             return Err("inputSchema is not an object".to_owned());
         }
+        let description = definition.get("description").and_then(|d| d.string());
         Ok(Self {
             offered: names::offered(server, &name).into(),
-            description: definition
-                .get("description")
-                .and_then(|d| d.string())
-                .unwrap_or_default()
-                .into(),
+            description: description.unwrap_or_default().into(),
             hints: hints(definition),
             listable: shapes::says_its_type(&schema),
             fingerprint: fingerprint(definition, scanner),

@@ -208,10 +208,8 @@ impl Names {
 
     /// Whether a claimed URI may be an expansion of another server's renamed template.
     fn may_describe(&self, claim: &Claim<'_>) -> bool {
-        let rest = claim
-            .own
-            .split_once("://")
-            .map_or(claim.own, |(_, rest)| rest);
+        let after_scheme = claim.own.split_once("://");
+        let rest = after_scheme.map_or(claim.own, |(_, rest)| rest);
         let named = rest.split_once('/').map(|(first, _)| first);
         let Some((other, renamed)) = named.and_then(|name| self.renamed.get_key_value(name)) else {
             return false;

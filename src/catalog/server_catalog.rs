@@ -215,10 +215,8 @@ impl ServerCatalog {
     /// What in its lists may refer to other servers, and what in theirs may refer to it.
     pub(in crate::catalog) fn relations(&self) -> &Relations {
         self.relations.get_or_init(|| {
-            let tools = self
-                .tools
-                .iter()
-                .map(|tool| (&*tool.name, &tool.definition));
+            let tools = self.tools.iter();
+            let tools = tools.map(|tool| (&*tool.name, &tool.definition));
             let instructions = self.raw_instructions();
             Relations::of(self.server.as_str(), tools, instructions.as_ref())
         })
@@ -226,10 +224,8 @@ impl ServerCatalog {
 
     /// The capabilities object of the opening.
     pub fn capabilities(&self) -> Raw {
-        self.listing
-            .initialize
-            .get("capabilities")
-            .unwrap_or_else(Raw::empty_object)
+        let capabilities = self.listing.initialize.get("capabilities");
+        capabilities.unwrap_or_else(Raw::empty_object)
     }
 
     /// Whether the server declared a capability, `tools` or `resources.subscribe` for example.

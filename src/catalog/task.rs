@@ -138,10 +138,7 @@ impl CatalogTask {
         servers.insert(server.clone(), new.clone());
         let all_lists = AllLists::new(&servers);
         let (pins, saved) = self.judged(&new, &all_lists, &old);
-        let mut changed: Vec<_> = pins
-            .map(|pins| (server.clone(), pins))
-            .into_iter()
-            .collect();
+        let mut changed = Vec::from_iter(pins.map(|pins| (server.clone(), pins)));
         if before.is_none_or(|before| !new.relations().is_known_by_the_same(before.relations())) {
             changed.extend(self.judged_again(&new, &all_lists, &old));
         }

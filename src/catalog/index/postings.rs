@@ -127,16 +127,11 @@ impl Postings {
     pub(super) fn with_stemmed(&self, phrase: &[String]) -> tantivy::Result<HashSet<usize>> {
         let mut having = HashSet::new();
         let tokens = tokens_of(&phrase.join(" "));
-        let stems: Vec<&str> = tokens
-            .iter()
-            .filter(|token| token.kind.is_in_phrases())
-            .map(|token| &*token.text)
-            .collect();
+        let tokens = tokens.iter().filter(|token| token.kind.is_in_phrases());
         for field in self.texts {
-            let terms: Vec<Term> = stems
-                .iter()
-                .map(|stem| Term::from_field_text(field, stem))
-                .collect();
+            let terms = tokens.clone();
+            let terms = terms.map(|token| Term::from_field_text(field, &token.text));
+            let terms: Vec<Term> = terms.collect();
             let query: Box<dyn Query> = match &terms[..] {
                 [] => continue,
                 [one] => Box::new(TermQuery::new(one.clone(), IndexRecordOption::Basic)),
@@ -161,12 +156,10 @@ fn places(
 ) -> tantivy::Result<Vec<u32>> {
     let numbers = segment.fast_fields().u64("number")?;
     let place = |document| {
-        let number = numbers
-            .first(document)
-            .filter(|_| !segment.is_deleted(document));
-        number
-            .and_then(|number| by_number.get(&number).copied())
-            .unwrap_or(GONE)
+        let number = numbers.first(document);
+        let number = number.filter(|_| !segment.is_deleted(document));
+        let place = number.and_then(|number| by_number.get(&number));
+        place.copied().unwrap_or(GONE)
     };
     Ok((0..segment.max_doc()).map(place).collect())
 }

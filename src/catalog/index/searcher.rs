@@ -210,25 +210,21 @@ impl Searcher {
         }
         let scores = self.scores(index, wanted.terms, stop).map_err(&failed)?;
         let most = scores.most * bm25f::MOST_FACTOR;
-        let ranked = scores
-            .of
-            .iter()
-            .zip(&scores.covered)
-            .enumerate()
-            .filter_map(|(place, (score, covered))| {
-                let has_all = *covered == wanted.required;
-                if *score <= 0.0 || (matching == Matching::All && !has_all) || !allowed(place) {
-                    return None;
-                }
-                let carried = scores.carried[self.tools[place].at];
-                let factor = self.factor(place, has_all, &scores.in_names);
-                let share = ((score + carried) * factor / most).clamp(f32::MIN_POSITIVE, 1.0);
-                Some(Ranked {
-                    score: share.to_bits(),
-                    place: Reverse(place),
-                    words: scores.met[place],
-                })
-            });
+        let scored = scores.of.iter().zip(&scores.covered).enumerate();
+        let ranked = scored.filter_map(|(place, (score, covered))| {
+            let has_all = *covered == wanted.required;
+            if *score <= 0.0 || (matching == Matching::All && !has_all) || !allowed(place) {
+                return None;
+            }
+            let carried = scores.carried[self.tools[place].at];
+            let factor = self.factor(place, has_all, &scores.in_names);
+            let share = ((score + carried) * factor / most).clamp(f32::MIN_POSITIVE, 1.0);
+            Some(Ranked {
+                score: share.to_bits(),
+                place: Reverse(place),
+                words: scores.met[place],
+            })
+        });
         Ok(self.hits(ranked.collect(), wanted.words))
     }
 
