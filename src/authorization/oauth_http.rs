@@ -3,8 +3,8 @@
 
 use std::{fmt, io, time::Duration};
 
-use http::{Request, Response, Uri, header};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use http::{HeaderValue, Request, Response, Uri, header};
+use percent_encoding::percent_decode_str;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::terms::{Terms, is_safe};
 use crate::{
     link::{AddressReach, Fetching},
     runtime::sync::Guarded,
-    text::secret::Secret,
+    text::{percent::encoded, secret::Secret},
 };
 
 /// Limit: authorization servers of one server whose metadata is read, and bytes of an answer. Metadata and tokens have a few thousand.
@@ -21,13 +21,6 @@ const LARGEST: usize = 1 << 20;
 
 /// How long one request may take.
 const DEADLINE: Duration = Duration::from_secs(15);
-
-/// Characters that are percent-encoded in a form and in a query.
-pub(super) const FORM: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
 
 /// The HTTP client of one login or renewal, for rmcp.
 pub(super) struct OAuthHttp {
@@ -139,13 +132,9 @@ impl OAuthHttp {
             heard.down = None;
             return Err(io::Error::other(why));
         }
-        let is_form = request
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|kind| {
-                kind.as_bytes()
-                    .starts_with(b"application/x-www-form-urlencoded")
-            });
+        let kind = request.headers().get(header::CONTENT_TYPE);
+        let kind = kind.map(HeaderValue::as_bytes).unwrap_or_default();
+        let is_form = kind.starts_with(b"application/x-www-form-urlencoded");
         if is_form {
             let body = std::mem::take(request.body_mut());
             *request.body_mut() = self.form(&body).into_bytes();
@@ -213,10 +202,8 @@ impl OAuthHttp {
             is_changed |= all > MOST_SERVERS;
             servers.truncate(MOST_SERVERS);
             let named: Vec<&str> = servers.iter().filter_map(Value::as_str).collect();
-            heard.named_servers = heard
-                .named_servers
-                .take()
-                .max(Some((all, named.join(", "))));
+            let before = heard.named_servers.take();
+            heard.named_servers = before.max(Some((all, named.join(", "))));
             heard.resource = resource;
         }
         if body.contains_key("access_token")
@@ -299,11 +286,7 @@ fn whole_seconds(written: &Value) -> Option<u64> {
 
 /// A parameter as it stands in a form.
 pub(super) fn pair(name: &str, value: &str) -> String {
-    format!(
-        "{}={}",
-        utf8_percent_encode(name, FORM),
-        utf8_percent_encode(value, FORM)
-    )
+    format!("{}={}", encoded(name), encoded(value))
 }
 
 fn name_of(pair: &str) -> String {
