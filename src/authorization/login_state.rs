@@ -326,12 +326,8 @@ impl LoginState {
         if !self.in_doubt.load(Ordering::Relaxed) {
             return;
         }
-        let is_current = self
-            .token
-            .load()
-            .as_ref()
-            .is_some_and(|token| token.header == *sent);
-        if !is_current {
+        let current = self.token.load();
+        if current.as_ref().is_none_or(|token| token.header != *sent) {
             return;
         }
         let mut memory = self.memory.lock();
