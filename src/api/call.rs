@@ -7,7 +7,6 @@ use axum::{
 use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
 
 use super::{Answer, Api, Route, Routes, notices, raw_object, routes::CALL, wrong};
 use crate::{
@@ -90,13 +89,6 @@ async fn call(
     notices::answer(notices, UNDONE, calling).await
 }
 
-/// The code of a server's JSON-RPC error.
-#[derive(Default, Deserialize)]
-struct Coded {
-    #[serde(default)]
-    code: i64,
-}
-
 /// Makes the call; its JSON. Requests progress even where nobody reads it: that keeps the call alive.
 async fn make_call(api: &Api, context: &CallContext, request: &ToolRequest) -> Result<Bytes> {
     let name = request.name.as_str();
@@ -117,9 +109,9 @@ async fn make_call(api: &Api, context: &CallContext, request: &ToolRequest) -> R
     match answer {
         Outcome::Result(result) => members.push(("result", Edit::Set(result))),
         Outcome::Error(error) => {
-            let coded: Coded = serde_json::from_slice(error.as_bytes()).unwrap_or_default();
+            let code: Option<i64> = error.get("code").and_then(|code| code.read().ok());
             let management = &api.0.management;
-            let step = management.after_rpc_error(server, tool, coded.code);
+            let step = management.after_rpc_error(server, tool, code.unwrap_or_default());
             members.extend([
                 ("server", text(server)),
                 ("tool", text(tool)),
