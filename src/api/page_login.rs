@@ -11,7 +11,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Api, FailureResponse, Route, Routes, ok};
+use super::{Answer, Api, Route, Routes, ok};
 use crate::{
     access::operators::{LINK_LIFETIME, OperatorPass},
     failure::{ErrorCode, Failure},
@@ -50,14 +50,15 @@ pub(super) fn page_routes() -> HttpRouter<Api> {
 
 async fn new_link(State(api): State<Api>) -> Answer {
     let Some(base) = api.0.location.page_base() else {
-        return Err(FailureResponse(Failure::new(
-            ErrorCode::PageNotServed,
-            "there is no web UI: this daemon listens on its local socket only",
-            "If another program uses the address in `listen`, stop it, then run `mcpproxy restart`.",
-        )));
+        let error = "there is no web UI: this daemon listens on its local socket only";
+        let hint = "If another program uses the address in `listen`, stop it, then run `mcpproxy restart`.";
+        return Err(Failure::new(ErrorCode::PageNotServed, error, hint).into());
     };
     let token = api.0.access.operators().new_link();
-    let token = token.map_err(|error| no_random(&error))?;
+    let token = token.map_err(|error| {
+        let error = format!("no login link was created: {}", in_words(&error));
+        Failure::new(ErrorCode::Internal, error, "Try again.")
+    })?;
     ok(&PageLink {
         url: format!("{base}/ui/login?token={}", token.reveal()),
         expires_in_seconds: LINK_LIFETIME.as_secs(),
@@ -75,14 +76,6 @@ async fn log_out(
     let ended = removal.is_some();
     let cookie = removal.map(|cookie| [(header::SET_COOKIE, cookie)]);
     Ok((cookie, ok(&LoggedOut { ended })?).into_response())
-}
-
-fn no_random(error: &std::io::Error) -> FailureResponse {
-    FailureResponse(Failure::new(
-        ErrorCode::Internal,
-        format!("no login link was created: {}", in_words(error)),
-        "Try again.",
-    ))
 }
 
 #[derive(Deserialize)]
