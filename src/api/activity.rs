@@ -169,11 +169,8 @@ async fn next(
     let Some((page, query)) = pages else {
         return Ok(None);
     };
-    let lines: String = page
-        .records
-        .iter()
-        .map(|record| format.line(record))
-        .collect();
+    let records = page.records.iter();
+    let lines: String = records.map(|record| format.line(record)).collect();
     let following = match page.next {
         None => None,
         Some(after) => {

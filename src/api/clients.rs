@@ -108,14 +108,11 @@ async fn list(State(api): State<Api>) -> Answer {
     let list = with_files(&api, |files, api| {
         let places = home_places(files)?;
         let us = our_address(files, Some(&api.0.location));
+        let settings = files.settings_of_clients().ok();
+        let listens = api.0.location.url.is_some();
         Ok(ClientList {
             home: places.home().display().to_string(),
-            clients: judged_rows(
-                &places,
-                &us,
-                api.0.location.url.is_some(),
-                files.settings_of_clients().ok().as_ref(),
-            ),
+            clients: judged_rows(&places, &us, listens, settings.as_ref()),
         })
     });
     ok(&list.await?)

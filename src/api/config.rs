@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Answer, Api, Route, Routes, blocking, json_response, ok};
 use crate::{
-    config::{self, Places},
+    config,
     failure::ErrorCode,
     management::{ConfigReport, Files, Management, WrittenConfig},
 };
@@ -47,8 +47,7 @@ struct Reloaded {
 
 /// The verbs over the files of the daemon.
 pub(super) fn files(api: &Api) -> Files {
-    let places: Places = api.0.places.clone();
-    Management::over_files(places, config::process_environment())
+    Management::over_files(api.0.places.clone(), config::process_environment())
 }
 
 async fn show(State(api): State<Api>) -> Answer {

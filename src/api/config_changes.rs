@@ -105,10 +105,8 @@ async fn undo_change<V: Verbs>(State(verbs): State<V>, Json(request): Json<UndoR
     let open = verbs.open_sessions();
     let change = verbs.management().undo_config(request).await?;
     let change = with_warnings(change, verbs, open).await?;
-    let removed = change
-        .changes
-        .iter()
-        .filter_map(ChangedValue::removed_server);
+    let changes = change.changes.iter();
+    let removed = changes.filter_map(ChangedValue::removed_server);
     let removed: Vec<String> = removed.map(str::to_owned).collect();
     let put_back = match moved {
         Some((moved, us)) if !removed.is_empty() => {

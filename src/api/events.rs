@@ -82,11 +82,8 @@ impl Known {
                 news.extend(event("server", row));
             }
         }
-        for name in self
-            .rows
-            .keys()
-            .filter(|name| !now.rows.contains_key(*name))
-        {
+        let is_gone = |name: &&String| !now.rows.contains_key(*name);
+        for name in self.rows.keys().filter(is_gone) {
             news.extend(event("removed", &json!({ "name": name })));
         }
         if !Arc::ptr_eq(&self.lists, &now.lists) {

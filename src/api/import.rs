@@ -239,12 +239,9 @@ async fn put_back(State(api): State<Api>, Path(client): Path<String>) -> Answer 
     let client = client_named(&client)?;
     let put_back = with_files(&api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
-        Ok(move_back(
-            &home_places(files)?,
-            &us,
-            MovesBack::Latest,
-            |of| of == client,
-        ))
+        let places = home_places(files)?;
+        let moved = move_back(&places, &us, MovesBack::Latest, |of| of == client);
+        Ok(moved)
     });
     ok(&PutBack {
         put_back: put_back.await?,
@@ -269,10 +266,8 @@ async fn add_chosen(
     for (at, outcome) in places.into_iter().zip(outcomes) {
         report.id = outcome.as_ref().map_or(report.id, |id| *id);
         let error = outcome.err();
-        report.note(
-            at,
-            error.map(|failure| management.for_operator(failure).error),
-        );
+        let error = error.map(|failure| management.for_operator(failure).error);
+        report.note(at, error);
     }
     Ok(report)
 }

@@ -163,13 +163,11 @@ impl StreamNews for LogNews {
         match added {
             Ok(added) if !added.is_empty() => Some(lines_event(&added)),
             Ok(_) => {
-                let is_there = self
-                    .of
-                    .as_ref()
-                    .is_none_or(|(management, name)| management.server(name).is_ok());
-                self.is_over = !is_there;
-                let end = || event("end", &json!({}));
-                Some(if is_there { Bytes::new() } else { end() })
+                let of = self.of.as_ref();
+                self.is_over =
+                    of.is_some_and(|(management, name)| management.server(name).is_err());
+                let end = self.is_over.then(|| event("end", &json!({})));
+                Some(end.unwrap_or_default())
             }
             Err(error) => {
                 self.is_over = true;

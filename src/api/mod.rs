@@ -272,10 +272,8 @@ fn table() -> Routes {
 }
 
 async fn health(State(api): State<Api>) -> Response {
-    answer(
-        StatusCode::OK,
-        &api.0.management.health(api.count_sessions()),
-    )
+    let health = api.0.management.health(api.count_sessions());
+    answer(StatusCode::OK, &health)
 }
 
 /// The answer to a body that is too large.

@@ -75,12 +75,10 @@ struct OpenSessions {
 }
 
 async fn list(State(api): State<Api>) -> Answer {
+    let sessions = (api.0.list_sessions)(MOST).into_iter();
     ok(&OpenSessions {
         open: api.count_sessions(),
-        sessions: (api.0.list_sessions)(MOST)
-            .into_iter()
-            .map(SessionRow::from)
-            .collect(),
+        sessions: sessions.map(SessionRow::from).collect(),
     })
 }
 
