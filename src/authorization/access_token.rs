@@ -46,26 +46,19 @@ impl AccessToken {
 
     /// Whether it is not to be sent any more.
     pub(super) fn has_ended(&self, now: u64) -> bool {
-        self.is_old_enough(now)
-            && self.lifetime.is_some_and(|lifetime| {
-                let margin = MARGIN.min(lifetime / 10);
-                now >= self.received.saturating_add(lifetime - margin)
-            })
+        self.is_older(now, |lifetime| lifetime - MARGIN.min(lifetime / 10))
     }
 
     /// Whether it is time to renew it.
     pub(super) fn is_due(&self, now: u64) -> bool {
-        self.is_old_enough(now)
-            && self.lifetime.is_some_and(|lifetime| {
-                let jitter = self.received % (JITTER + 1);
-                let due = lifetime.saturating_mul(RENEWED_AT - jitter) / 100;
-                now >= self.received.saturating_add(due)
-            })
+        let percent = RENEWED_AT - self.received % (JITTER + 1);
+        self.is_older(now, |lifetime| lifetime.saturating_mul(percent) / 100)
     }
 
-    /// Whether its declared life counts yet: see [`YOUNGEST`].
-    fn is_old_enough(&self, now: u64) -> bool {
-        now >= self.received.saturating_add(YOUNGEST)
+    /// Whether it is older than this part of its declared life, which counts only after a moment: see [`YOUNGEST`].
+    fn is_older(&self, now: u64, part: impl Fn(u64) -> u64) -> bool {
+        let age = self.lifetime.map(|lifetime| part(lifetime).max(YOUNGEST));
+        age.is_some_and(|age| now >= self.received.saturating_add(age))
     }
 }
 
