@@ -41,25 +41,23 @@ pub(super) async fn choose(
 ) -> Result<Upstream> {
     let base = upstreams.named(server)?;
     // Few servers are not shared, or are opened in both eras: these futures are no part of every call's.
-    if shakes_hands(context)
-        && base.other_era() != OtherEra::None
-        && let Some(legacy) = Box::pin(of_legacy_clients(upstreams, &base)).await
-    {
-        return match base.legacy_sharing() {
-            Sharing::Unable if !needs_own(context) => Box::pin(upstreams.for_unable(&base)).await,
-            Sharing::Unable | Sharing::Nobody => {
-                Box::pin(own(upstreams, context, base, endpoint)).await
-            }
-            Sharing::All | Sharing::Workspace => Ok(legacy),
-        };
-    }
-    match base.sharing() {
-        Sharing::All => Ok(base),
-        Sharing::Unable if !needs_own(context) => Box::pin(upstreams.for_unable(&base)).await,
-        Sharing::Unable | Sharing::Nobody => {
+    let legacy = if shakes_hands(context) && base.other_era() != OtherEra::None {
+        Box::pin(of_legacy_clients(upstreams, &base)).await
+    } else {
+        None
+    };
+    let sharing = match legacy {
+        Some(_) => base.legacy_sharing(),
+        None => base.sharing(),
+    };
+    match (sharing, legacy) {
+        (Sharing::Unable, _) if !needs_own(context) => Box::pin(upstreams.for_unable(&base)).await,
+        (Sharing::Unable | Sharing::Nobody, _) => {
             Box::pin(own(upstreams, context, base, endpoint)).await
         }
-        Sharing::Workspace => Box::pin(of_workspace(upstreams, context, base)).await,
+        (_, Some(legacy)) => Ok(legacy),
+        (Sharing::All, None) => Ok(base),
+        (Sharing::Workspace, None) => Box::pin(of_workspace(upstreams, context, base)).await,
     }
 }
 
