@@ -128,13 +128,9 @@ impl Catalog {
         listing: Listing,
     ) -> Option<Arc<ServerCatalog>> {
         let server = self.read(server, entry, listing).await?;
-        let (done, published) = oneshot::channel();
-        let command = CatalogCommand::Put {
-            server: server.clone(),
-            done,
-        };
-        self.commands.send(command).await.ok()?;
-        if let Some(saved) = published.await.ok()? {
+        let new = server.clone();
+        let put = self.outcome(|done| CatalogCommand::Put { server: new, done });
+        if let Some(saved) = put.await? {
             // A ledger that could not be saved is logged, and in force until the daemon ends: a full disk stops no calls.
             let _ = saved.await;
         }
@@ -162,9 +158,8 @@ impl Catalog {
     pub fn note_habits(&self, server: &ServerName, entry: &str, habits: ServerHabits) {
         let known = (entry.to_owned(), habits);
         self.state.habits.lock().insert(server.clone(), known);
-        self.state
-            .saver
-            .save_habits(server.clone(), entry.to_owned(), habits);
+        let saver = &self.state.saver;
+        saver.save_habits(server.clone(), entry.to_owned(), habits);
     }
 
     /// The noted habits of a server under this configuration.
@@ -184,24 +179,24 @@ impl Catalog {
 
     /// Approves what a person saw, if the server still lists it. Returns when that is published and on disk.
     pub async fn approve(&self, request: ApprovalRequest) -> Result<ApprovalStep> {
-        self.decide(|done| CatalogCommand::Approve { request, done })
-            .await
+        let approved = self.outcome(|done| CatalogCommand::Approve { request, done });
+        approved.await.ok_or_else(ending)?
     }
 
     /// Takes approvals back, if the same definitions were not decided about since. Returns when that is published and on disk.
     pub async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<ApprovalStep> {
-        self.decide(|done| CatalogCommand::Withdraw { withdrawal, done })
-            .await
+        let withdrawn = self.outcome(|done| CatalogCommand::Withdraw { withdrawal, done });
+        withdrawn.await.ok_or_else(ending)?
     }
 
-    async fn decide(
+    /// What a command comes to; `None` while shutting down.
+    async fn outcome<T>(
         &self,
-        command: impl FnOnce(oneshot::Sender<Result<ApprovalStep>>) -> CatalogCommand,
-    ) -> Result<ApprovalStep> {
-        let (done, decided) = oneshot::channel();
-        let sent = self.commands.send(command(done)).await;
-        sent.map_err(|_| ending())?;
-        decided.await.map_err(|_| ending())?
+        command: impl FnOnce(oneshot::Sender<T>) -> CatalogCommand,
+    ) -> Option<T> {
+        let (done, outcome) = oneshot::channel();
+        self.commands.send(command(done)).await.ok()?;
+        outcome.await.ok()
     }
 
     /// Forgets what was approved of a server that a person removed.
@@ -249,13 +244,9 @@ impl Catalog {
     /// Compares lists that only some clients see with what was approved of the server; new definitions are learnt as in other lists. `None`
     /// while shutting down.
     pub async fn judge_own(&self, catalog: Arc<ServerCatalog>) -> Option<OwnListing> {
-        let (done, judged) = oneshot::channel();
-        let command = CatalogCommand::Judge {
-            server: catalog.clone(),
-            done,
-        };
-        self.commands.send(command).await.ok()?;
-        let pins = judged.await.ok()?;
+        let server = catalog.clone();
+        let judged = self.outcome(|done| CatalogCommand::Judge { server, done });
+        let pins = judged.await?;
         Some(OwnListing { catalog, pins })
     }
 
