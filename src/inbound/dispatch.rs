@@ -258,10 +258,8 @@ impl ServedClient {
         let session = self.session.as_ref().map(|session| session.client.key());
         let access = &self.inbound.0.access;
         let wait = access.count_request(&self.caller, session).err()?;
-        tracing::debug!(
-            caller = self.caller.subject(),
-            "request refused: rate limit exceeded"
-        );
+        let caller = self.caller.subject();
+        tracing::debug!(caller, "request refused: rate limit exceeded");
         let router = &self.inbound.0.router;
         router.note_too_often(&self.caller, &request.method);
         let answer = Answer::one_too_many(&request.id, &request.method, wait);

@@ -357,10 +357,8 @@ async fn agreed(
     match tokio::time::timeout(AGREEMENT, subscribing).await {
         Ok(Ok(subscription)) => Some((name.to_owned(), subscription)),
         Ok(Err(error)) => {
-            tracing::debug!(
-                error = error.as_str(),
-                "a resource or task cannot be followed"
-            );
+            let error = error.as_str();
+            tracing::debug!(error, "a resource or task cannot be followed");
             None
         }
         Err(_) => None,

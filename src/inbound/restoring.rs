@@ -165,10 +165,8 @@ async fn subscribe_again(client: &ServedClient, session: &Arc<LegacySession>, ur
         match client.subscribe_to(&context, session, uri).await {
             Ok(subscription) => return session.fill_subscription(uri, subscription),
             Err(error) => {
-                tracing::debug!(
-                    error = error.as_str(),
-                    "a subscription could not be resumed yet"
-                );
+                let error = error.as_str();
+                tracing::debug!(error, "a subscription could not be resumed yet");
             }
         }
         tokio::time::sleep(pause).await;
