@@ -90,27 +90,22 @@ impl CatalogTask {
     }
 
     async fn follow_commands(mut self, shutdown: CancellationToken) {
-        loop {
-            let command = tokio::select! {
-                () = shutdown.cancelled() => return,
-                command = self.inbox.recv() => command,
-            };
+        while let Some(Some(command)) = shutdown.run_until_cancelled(self.inbox.recv()).await {
             match command {
-                None => return,
-                Some(CatalogCommand::Put { server, done }) => self.put(server, done),
-                Some(CatalogCommand::Judge { server, done }) => {
+                CatalogCommand::Put { server, done } => self.put(server, done),
+                CatalogCommand::Judge { server, done } => {
                     // The worker may have been stopped meanwhile.
                     let _ = done.send(self.judge_own(&server));
                 }
-                Some(CatalogCommand::Keep { servers }) => self.keep(servers).await,
-                Some(CatalogCommand::Approve { request, done }) => {
+                CatalogCommand::Keep { servers } => self.keep(servers).await,
+                CatalogCommand::Approve { request, done } => {
                     // Who sent it may be gone; so below.
                     let _ = done.send(self.approve(&request).await);
                 }
-                Some(CatalogCommand::Withdraw { withdrawal, done }) => {
+                CatalogCommand::Withdraw { withdrawal, done } => {
                     let _ = done.send(self.withdraw(&withdrawal).await);
                 }
-                Some(CatalogCommand::Forget { server }) => {
+                CatalogCommand::Forget { server } => {
                     self.pinning.forget(&server);
                     self.state.saver.forget_ledger(server);
                 }

@@ -146,18 +146,10 @@ impl Inbound {
     /// Tells clients of every change of the lists, until shutdown.
     pub async fn announce_changes(self) {
         let mut changes = self.0.router.changes();
-        loop {
-            let change = tokio::select! {
-                () = self.0.closing.cancelled() => return,
-                change = changes.next() => change,
-            };
-            match change {
-                Some(mut announcement) => {
-                    self.0.sessions.announce(&mut announcement);
-                    self.0.listeners.announce(&mut announcement);
-                }
-                None => return,
-            }
+        let closing = &self.0.closing;
+        while let Some(Some(mut announcement)) = closing.run_until_cancelled(changes.next()).await {
+            self.0.sessions.announce(&mut announcement);
+            self.0.listeners.announce(&mut announcement);
         }
     }
 
