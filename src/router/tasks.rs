@@ -82,18 +82,17 @@ impl Tasks {
         let mut known = self.0.lock();
         let id: Arc<str> = id.into();
         let same = known.by_id.entry(id.clone()).or_default();
-        if let Some(task) = same.iter_mut().find(|task| task.server == *server) {
-            task.owner = owner;
-            task.tool = tool.map(Into::into);
-            return;
-        }
-        let server = server.clone();
-        same.push(Task {
+        let new = Task {
             server: server.clone(),
             tool: tool.map(Into::into),
             owner,
-        });
-        known.in_order.push_back((id, server));
+        };
+        if let Some(task) = same.iter_mut().find(|task| task.server == *server) {
+            *task = new;
+            return;
+        }
+        same.push(new);
+        known.in_order.push_back((id, server.clone()));
         if known.in_order.len() > REMEMBERED
             && let Some((oldest, server)) = known.in_order.pop_front()
             && let Some(same) = known.by_id.get_mut(&oldest)
