@@ -137,26 +137,20 @@ impl Router {
         if noted.kind == ResultSource::Nothing || is_own_answer {
             return answered;
         }
-        let (is_own, result) = match answered {
-            Ok(Reply::Passed(Outcome::Result(result))) => (false, result),
-            Ok(Reply::Own(result)) => (true, result),
+        let (reply, result): (fn(Raw) -> Reply, Raw) = match answered {
+            Ok(Reply::Passed(Outcome::Result(result))) => (Reply::result, result),
+            Ok(Reply::Own(result)) => (Reply::Own, result),
             other => return other,
         };
-        let result = if cutting.may_concern(&result) {
-            let order = CutOrder {
-                limit: cutting.limit,
-                structured: self.structured_content_of(&noted),
-                reading: cutting.reading,
-            };
-            self.cut_result(caller, result, order, noted).await
-        } else {
-            result
+        if !cutting.may_concern(&result) {
+            return Ok(reply(result));
+        }
+        let order = CutOrder {
+            limit: cutting.limit,
+            structured: self.structured_content_of(&noted),
+            reading: cutting.reading,
         };
-        Ok(if is_own {
-            Reply::Own(result)
-        } else {
-            Reply::Passed(Outcome::Result(result))
-        })
+        Ok(reply(self.cut_result(caller, result, order, noted).await))
     }
 
     async fn cut_result(&self, caller: &Caller, result: Raw, order: CutOrder, noted: Noted) -> Raw {
