@@ -134,13 +134,11 @@ async fn answer(
     let (status, text) = match query_of(&head, &place) {
         None => ("404 Not Found", "Nothing here.".to_owned()),
         Some(query) => match login.clone().take(Callback::of_query(query)).await {
-            Ok(()) => (
-                "200 OK",
-                format!(
-                    "You are logged in to {}. You can close this page.",
-                    login.server()
-                ),
-            ),
+            Ok(()) => {
+                let server = login.server();
+                let text = format!("You are logged in to {server}. You can close this page.");
+                ("200 OK", text)
+            }
             Err(error) => ("400 Bad Request", format!("The login failed: {error}")),
         },
     };
