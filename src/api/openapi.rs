@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     json_response,
-    routes::{Answers, Body, JSON, Route},
+    routes::{Answers, JSON, Route},
 };
 use crate::{
     config,
@@ -119,7 +119,11 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         operation["parameters"] = parameters.into();
     }
     if let Some(body) = &route.body {
-        operation["requestBody"] = request_body(body, &mut schemas.read);
+        let schema = (body.schema)(&mut schemas.read);
+        operation["requestBody"] = json!({
+            "required": body.is_required,
+            "content": { JSON: { "schema": schema } },
+        });
     }
     let content = contents(&route.answers, &mut schemas.written);
     operation["responses"] = responses(route, &content);
@@ -127,14 +131,6 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         operation["security"] = json!([]);
     }
     operation
-}
-
-fn request_body(body: &Body, read: &mut SchemaGenerator) -> Value {
-    let schema = (body.schema)(read);
-    json!({
-        "required": body.is_required,
-        "content": { JSON: { "schema": schema } },
-    })
 }
 
 /// The answers of an operation, by media type.
