@@ -95,19 +95,15 @@ impl Forwarder {
         };
         let is_of_other_era = shakes_hands(context) && base.other_era() != OtherEra::None;
         let is_opening = context.session.is_none() && shakes_hands(context);
-        let chosen = if is_opening {
+        let chosen = match (is_opening, is_of_other_era) {
             // Whose session it will be is not known yet.
-            if is_of_other_era {
-                of_legacy_clients(upstreams, &base).await
-            } else {
-                None
+            (true, true) => of_legacy_clients(upstreams, &base).await,
+            (false, is_other) if is_other || base.sharing() == Sharing::Unable => {
+                let endpoint = EndpointKind::OneServer;
+                choose(upstreams, context, server, endpoint).await.ok()
             }
-        } else if is_of_other_era || base.sharing() == Sharing::Unable {
-            let endpoint = EndpointKind::OneServer;
-            choose(upstreams, context, server, endpoint).await.ok()
-        } else {
             // Others are started by their first call.
-            None
+            _ => None,
         };
         // What is wrong with it the first call says, too: until then the lists for everybody are shown.
         if let Some(upstream) = &chosen

@@ -26,11 +26,9 @@ pub(super) fn route(
     question: &Request,
 ) -> Result<QuestionRoute, RpcError> {
     let refused = |why: String| bridge::refused_question(&question.method, &why);
-    if !context
-        .client
-        .can_answer(&question.method, question.params.as_ref())
-    {
-        return Err(incapable(&question.method, context.client.unable));
+    let (client, params) = (&context.client, question.params.as_ref());
+    if !client.can_answer(&question.method, params) {
+        return Err(incapable(&question.method, client.unable));
     }
     if context.revision.has_server_requests() {
         let heard = context.heard_questions();
@@ -111,10 +109,8 @@ pub(super) async fn ask_round(
     admitted: &Admitted,
     round: RoundQuestions,
 ) -> Result<RoundReplies> {
-    let asking = round
-        .requests
-        .iter()
-        .map(|request| ask_of_round(context, endpoint, admitted, request));
+    let asking = round.requests.iter();
+    let asking = asking.map(|request| ask_of_round(context, endpoint, admitted, request));
     let responses = tokio::time::timeout(LIVE_ANSWER, future::try_join_all(asking))
         .await
         .map_err(|_| unanswered(admitted, LATE))??;

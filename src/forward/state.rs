@@ -130,7 +130,11 @@ impl CallState {
                 (phase, CallAction::Refuse(question, why))
             }
             (phase, CallEvent::Question(question, Ok(QuestionRoute::Stream))) => {
-                (Asking(phase.open() + 1), CallAction::Ask(question))
+                let open = match phase {
+                    Asking(open) => open,
+                    _ => 0,
+                };
+                (Asking(open + 1), CallAction::Ask(question))
             }
             (Collecting(n), CallEvent::Question(question, Ok(QuestionRoute::Result))) => {
                 if n < MAX_REQUESTS {
@@ -183,16 +187,6 @@ impl CallState {
         };
         self.phase = phase;
         action
-    }
-}
-
-impl CallPhase {
-    /// How many questions wait for the client.
-    fn open(self) -> usize {
-        match self {
-            Self::Asking(open) => open,
-            _ => 0,
-        }
     }
 }
 
