@@ -220,9 +220,8 @@ impl LoginState {
     ) -> Result<ClientRegistration, LoginError> {
         let scopes: Vec<&str> = found.scopes.iter().map(String::as_str).collect();
         let manager = &mut found.manager;
-        let registered = manager
-            .register_client(CLIENT_NAME, redirect_uri, &scopes)
-            .await;
+        let registering = manager.register_client(CLIENT_NAME, redirect_uri, &scopes);
+        let registered = registering.await;
         let found = &*found;
         let registered = registered.map_err(|error| {
             let why = match &error {
@@ -271,12 +270,10 @@ impl LoginState {
         let oauth = &self.terms.oauth;
         let client_id = oauth.client_id.clone()?;
         let is_document = client_id.starts_with("https://");
-        let reads_documents = metadata
-            .additional_fields
-            .get("client_id_metadata_document_supported")
-            .and_then(serde_json::Value::as_bool)
-            .unwrap_or(false);
-        (!is_document || reads_documents).then(|| ClientRegistration {
+        let fields = &metadata.additional_fields;
+        let documents = fields.get("client_id_metadata_document_supported");
+        let reads_documents = documents.and_then(serde_json::Value::as_bool);
+        (!is_document || reads_documents == Some(true)).then(|| ClientRegistration {
             issuer: issuer(metadata),
             client_id,
             client_secret: oauth.client_secret.clone(),
@@ -295,12 +292,9 @@ impl LoginState {
             let description = callback.error_description;
             return Err(self.refused(&OAuthRefusal { code, description }, &[]));
         }
-        let code = callback
-            .code
-            .filter(|code| !code.is_empty())
-            .ok_or_else(|| {
-                LoginError::Failed("the authorization server sent no code".to_owned())
-            })?;
+        let code = callback.code.filter(|code| !code.is_empty());
+        let no_code = "the authorization server sent no code";
+        let code = code.ok_or_else(|| LoginError::Failed(no_code.to_owned()))?;
         let (session, mut grant) = (prepared.session, prepared.grant);
         let exchanged = session
             .handle_callback_with_issuer(&code, &prepared.state, callback.issuer.as_deref())
