@@ -116,14 +116,12 @@ impl Forwarding<'_> {
                 progress,
                 state,
             }),
-            Err(NotSent::Elsewhere) => {
-                Box::pin(self.send(progress.into_client(), state, replies)).await
-            }
+            Err(NotSent::Elsewhere) => Box::pin(self.send(progress.client, state, replies)).await,
             Err(NotSent::Stopped(failure)) => {
                 let next = instances::choose(upstreams, context, admitted.server(), endpoint);
                 match Box::pin(next).await {
                     Ok(next) if !next.is_stopped() => {
-                        Box::pin(self.send(progress.into_client(), state, replies)).await
+                        Box::pin(self.send(progress.client, state, replies)).await
                     }
                     Ok(_) | Err(_) => Err(failure.into()),
                 }
@@ -145,7 +143,7 @@ impl Forwarding<'_> {
             return Err(parked::unknown_state().into());
         };
         let mut call = Box::new(ForwardedCall::new(self, call));
-        call.sent.progress.set_client(token);
+        call.sent.progress.client = token;
         call.sent.active.unpark();
         let params = self.request.params;
         let responses = params.and_then(|params| params.get(input_required::RESPONSES));
@@ -338,7 +336,7 @@ impl<'a> ForwardedCall<'a> {
         } = self.sent;
         // It has its answer; the place that it holds at a server which has few may be the one that the next needs.
         drop(active);
-        let sent = self.of.send(progress.into_client(), state, &replies);
+        let sent = self.of.send(progress.client, state, &replies);
         Ok(Self::new(self.of, sent.await?))
     }
 

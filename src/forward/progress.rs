@@ -23,7 +23,7 @@ pub(super) struct ProgressTokens {
     /// Ours is `p` and this number, the call's own.
     number: u64,
     /// The client's, if it wants to hear.
-    client: Option<Raw>,
+    pub(super) client: Option<Raw>,
 }
 
 impl ProgressTokens {
@@ -35,16 +35,6 @@ impl ProgressTokens {
     pub(super) fn edit(&self) -> Option<Edit<'static>> {
         let ours = || Edit::Set(Id::ours(self.number).to_raw());
         self.client.is_some().then(ours)
-    }
-
-    /// The client's.
-    pub(super) fn into_client(self) -> Option<Raw> {
-        self.client
-    }
-
-    /// From now on the client knows the progress by this token.
-    pub(super) fn set_client(&mut self, token: Option<Raw>) {
-        self.client = token;
     }
 
     /// The frame of a notification for the client; `None` for progress that it did not ask for.
