@@ -176,7 +176,9 @@ impl Listed for Tool {
             offered: names::offered(server, &name).into(),
             description: description.unwrap_or_default().into(),
             hints: hints(definition),
-            listable: shapes::says_its_type(&schema),
+            // The protocol demands the type, and the official TypeScript SDK refuses a list in which one has none; other clients take such
+            // a tool. If it is there, it says that it describes an object.
+            listable: schema.get("type").is_some(),
             fingerprint: fingerprint(definition, scanner),
             header_params: header_params::read(&schema).unwrap_or_default(),
             views: views_of_tool(definition),

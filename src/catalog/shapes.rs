@@ -88,12 +88,6 @@ pub(super) fn check(definition: &Raw, keys: &'static [(&str, Shape)]) -> Result<
     check_members("", definition, keys)
 }
 
-/// Whether the schema of a tool's arguments says that it describes an object. The protocol demands it, and the official TypeScript SDK
-/// refuses a list in which one does not; other clients take such a tool.
-pub(super) fn says_its_type(schema: &Raw) -> bool {
-    schema.get("type").is_some()
-}
-
 /// Checks the members of an object; `place` is its path with a dot, or nothing.
 fn check_members(place: &str, object: &Raw, keys: &'static [(&str, Shape)]) -> Result<(), String> {
     keys.iter().try_for_each(|(key, shape)| {
