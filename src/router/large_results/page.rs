@@ -87,11 +87,8 @@ impl fmt::Display for Notice<'_> {
                 r#"proxy {{"action":"call","type":"tool","path":"read_cache","args":{{"key":"{key}","offset":{offset}}}}}"#
             )?,
         }
-        f.write_str(if chars.start == 0 {
-            ", within 2 hours]"
-        } else {
-            "]"
-        })
+        let within = (chars.start == 0).then_some(", within 2 hours");
+        write!(f, "{}]", within.unwrap_or_default())
     }
 }
 

@@ -61,13 +61,8 @@ impl Absent {
 
     /// The notices about them.
     pub(super) fn notices(&self, reader: NoticeReader) -> Vec<String> {
-        let for_model = |text| {
-            if reader == NoticeReader::Model {
-                text
-            } else {
-                ""
-            }
-        };
+        let is_model = reader == NoticeReader::Model;
+        let for_model = |text| if is_model { text } else { "" };
         let mut notices = Vec::new();
         if !self.logins.is_empty() {
             let logins = some_of(&self.logins, NAMED);
@@ -156,13 +151,9 @@ pub(super) fn unusable(failure: &Failure, reader: NoticeReader) -> String {
 
 /// The first of these sentences.
 pub(super) fn first_of(sentences: &[String]) -> String {
-    let more = if sentences.len() > NAMED {
-        " There are others."
-    } else {
-        ""
-    };
+    let more = (sentences.len() > NAMED).then_some(" There are others.");
     let (first, _) = sentences.split_at(sentences.len().min(NAMED));
-    first.join(" ") + more
+    first.join(" ") + more.unwrap_or_default()
 }
 
 /// How the argument is called that leaves out what does more than this.
@@ -195,11 +186,8 @@ pub(super) fn held_back(found: &Found, reader: NoticeReader) -> String {
     } else {
         "The best match cannot be called"
     };
-    let more = if found.held.len() > NAMED {
-        "; there are others"
-    } else {
-        ""
-    };
+    let more = (found.held.len() > NAMED).then_some("; there are others");
+    let more = more.unwrap_or_default();
     format!("{what}: {}{more}. {}", reasons.join("; "), steps.join(" "))
 }
 
