@@ -140,17 +140,12 @@ impl OAuthHttp {
             *request.body_mut() = self.form(&body).into_bytes();
         }
         let asked = request.uri().to_string();
-        let reach = if is_own {
-            AddressReach::Anywhere
+        let (whose, reach) = if is_own {
+            ("it", AddressReach::Anywhere)
         } else {
-            self.reach
+            ("its authorization server", self.reach)
         };
         let response = self.fetching.fetch(request, reach).await;
-        let whose = if is_own {
-            "it"
-        } else {
-            "its authorization server"
-        };
         let mut response = response.map_err(|error| {
             let error = error.to_string();
             let mut heard = self.heard.lock();
