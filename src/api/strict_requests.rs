@@ -58,17 +58,15 @@ impl Parameter {
 /// Passes a request on that keeps the rules of its route.
 pub(super) async fn refuse_undescribed(
     State(rules): State<RequestRules>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Answer {
     let query = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
     let Query(query) = query.map_err(wrong)?;
     check_query(&query, &rules.parameters).map_err(wrong)?;
-    let request = if rules.takes_body {
-        request
-    } else {
-        without_body(request).await?
-    };
+    if !rules.takes_body {
+        request = without_body(request).await?;
+    }
     Ok(next.run(request).await)
 }
 

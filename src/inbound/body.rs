@@ -133,11 +133,8 @@ pub async fn read_body(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, U
         text.advance(BYTE_ORDER_MARK.len());
     }
     let text = text.freeze();
-    Ok(if share.bytes() > 0 {
-        share.on(text)
-    } else {
-        text
-    })
+    let is_counted = share.bytes() > 0;
+    Ok(if is_counted { share.on(text) } else { text })
 }
 
 /// Until when a body may take. Most are there with their head, and need no clock.

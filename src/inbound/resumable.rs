@@ -83,11 +83,8 @@ impl Log {
 
     /// Leaves out what a bound does not allow, and counts the rest. Nothing of what a client who is there has yet to read.
     fn trim(&mut self) {
-        let bytes = if self.memory.is_spent() {
-            BYTES_IN_NEED
-        } else {
-            BYTES
-        };
+        let in_need = self.memory.is_spent();
+        let bytes = if in_need { BYTES_IN_NEED } else { BYTES };
         let fits = |log: &Self| log.events.len() <= EVENTS && log.bytes <= bytes;
         while !fits(self) && self.events.len() > 1 {
             if self.first == self.next && self.left.is_none() {
