@@ -2,7 +2,7 @@
 
 use super::{
     LongText, NOTICE_MAX, Notice, Page, ReadingOn,
-    items::{self, ContentItem, TextItem, plain},
+    items::{self, ContentItem, plain},
     same_content::says_the_same,
 };
 use crate::wire::{Edit, Raw, splice};
@@ -42,21 +42,19 @@ pub(super) struct LongResult {
 }
 
 /// An item of the content, as it came.
-enum Shown {
-    /// One of the texts that are cut, in their order.
-    Text(Raw),
-    Other(Raw),
+struct Shown {
+    raw: Raw,
+    /// It is one of the texts that are cut, in their order.
+    is_text: bool,
 }
 
 impl LongResult {
     /// Takes a result apart; `None` if its texts are within the limit.
     pub(super) fn of(result: &Raw, order: CutOrder) -> Option<Self> {
         let content = items::read(result)?;
-        let texts = content.iter().filter_map(|item| match item {
-            ContentItem::Text(item) => Some(item),
-            ContentItem::Other(_) => None,
-        });
-        let chars: usize = texts.clone().map(|item| item.text.chars().count()).sum();
+        let texts = content.iter().filter_map(|item| item.text.as_ref());
+        let texts = texts.map(|(_, text)| &**text);
+        let chars: usize = texts.clone().map(|text: &str| text.chars().count()).sum();
         if chars <= order.limit {
             return None;
         }
@@ -64,23 +62,18 @@ impl LongResult {
         let structured = structured.filter(|structured| match order.structured {
             StructuredContent::Kept => false,
             StructuredContent::LeftOutIfSame => {
-                let texts: Vec<&str> = texts.map(|item| &*item.text).collect();
+                let texts: Vec<&str> = texts.collect();
                 says_the_same(structured, &texts)
             }
             StructuredContent::OfScript => structured.is_object(),
         });
-        let (mut shown, mut long) = (Vec::with_capacity(content.len()), Vec::<TextItem>::new());
-        for item in content {
-            shown.push(match item {
-                ContentItem::Text(item) => {
-                    let raw = item.raw.clone();
-                    long.push(item);
-                    Shown::Text(raw)
-                }
-                ContentItem::Other(raw) => Shown::Other(raw),
-            });
+        let (mut shown, mut long) = (Vec::with_capacity(content.len()), Vec::new());
+        for ContentItem { raw, text } in content {
+            let is_text = text.is_some();
+            shown.push(Shown { raw, is_text });
+            long.extend(text);
         }
-        let text = LongText::of_items(long);
+        let text = LongText::new(long);
         let page = text.page(0, order.limit.saturating_sub(NOTICE_MAX))?;
         Some(Self {
             items: shown,
@@ -101,14 +94,11 @@ impl LongResult {
         };
         let (mut content, mut pieces) = (Vec::new(), self.page.pieces.iter().peekable());
         let mut n_texts = 0;
-        for item in &self.items {
-            let raw = match item {
-                Shown::Other(raw) => {
-                    content.push(raw.clone());
-                    continue;
-                }
-                Shown::Text(raw) => raw,
-            };
+        for Shown { raw, is_text } in &self.items {
+            if !*is_text {
+                content.push(raw.clone());
+                continue;
+            }
             if let Some(piece) = pieces.next_if(|piece| piece.part == n_texts) {
                 if piece.is_whole {
                     content.push(raw.clone());

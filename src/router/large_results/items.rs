@@ -5,19 +5,12 @@ use serde::Serialize;
 use crate::wire::{Edit, Raw, splice};
 
 /// An item of a result's content.
-pub(super) enum ContentItem {
-    /// A text, alone or in an embedded resource.
-    Text(TextItem),
-    /// Anything else: a picture, a sound, a link, bytes. Never touched.
-    Other(Raw),
-}
-
-/// An item with a text.
-pub(super) struct TextItem {
+pub(super) struct ContentItem {
     /// As it came.
     pub(super) raw: Raw,
-    pub(super) frame: TextFrame,
-    pub(super) text: String,
+    /// Its text, alone or in an embedded resource, and the item without it. Items with anything else are never touched: pictures, sounds,
+    /// links, bytes.
+    pub(super) text: Option<(TextFrame, String)>,
 }
 
 /// An item without its text.
@@ -32,13 +25,9 @@ pub(super) enum TextFrame {
 /// The content of a result, if it has one. A text that is not Unicode (half a surrogate pair) is not taken for one.
 pub(super) fn read(result: &Raw) -> Option<Vec<ContentItem>> {
     let content = result.get("content")?;
-    let items = content.elements().map(|item| match text_in(&item) {
-        Some((frame, text)) => ContentItem::Text(TextItem {
-            raw: item,
-            frame,
-            text,
-        }),
-        None => ContentItem::Other(item),
+    let items = content.elements().map(|raw| ContentItem {
+        text: text_in(&raw),
+        raw,
     });
     Some(items.collect())
 }

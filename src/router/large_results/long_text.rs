@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{
     characters::CharIndex,
-    items::{TextFrame, TextItem, plain},
+    items::{TextFrame, plain},
     page::{Notice, Page, Piece},
     records::{Records, page_end},
 };
@@ -39,12 +39,7 @@ impl LongText {
         Self::new([(TextFrame::Plain(None), text)].into())
     }
 
-    pub(super) fn of_items(items: Vec<TextItem>) -> Self {
-        let parts = items.into_iter().map(|item| (item.frame, item.text));
-        Self::new(parts.collect())
-    }
-
-    fn new(texts: Vec<(TextFrame, String)>) -> Self {
+    pub(super) fn new(texts: Vec<(TextFrame, String)>) -> Self {
         let (mut chars, mut bytes) = (0, 0);
         let parts = texts.into_iter().map(|(frame, text)| {
             let text = text.into_boxed_str();

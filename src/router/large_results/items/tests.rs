@@ -5,17 +5,13 @@ fn texts_are_told_from_everything_else() {
     let check = |item: &str, text: Option<&str>, again: &str| {
         let result = Raw::parse_str(&format!(r#"{{"content":[{item}]}}"#)).expect("JSON");
         let items = read(&result).expect("a content");
-        match &items[..] {
-            [ContentItem::Text(found)] => {
-                assert_eq!(Some(&*found.text), text, "{item}");
-                assert_eq!(found.frame.with("new \"one\"").as_str(), again);
-                assert_eq!(found.raw.as_str(), item);
-            }
-            [ContentItem::Other(found)] => {
-                assert_eq!(text, None, "{item}");
-                assert_eq!(found.as_str(), item);
-            }
-            _ => panic!("one item: {item}"),
+        let [ContentItem { raw, text: found }] = &items[..] else {
+            panic!("one item: {item}");
+        };
+        assert_eq!(raw.as_str(), item);
+        assert_eq!(found.as_ref().map(|(_, text)| &**text), text, "{item}");
+        if let Some((frame, _)) = found {
+            assert_eq!(frame.with("new \"one\"").as_str(), again);
         }
     };
     check(
