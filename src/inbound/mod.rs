@@ -190,18 +190,17 @@ impl Inbound {
         {
             return refusal;
         }
-        let (uri, headers) = (request.uri(), request.headers());
-        let legacy = match *request.method() {
+        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+        let legacy = match *method {
             Method::GET => transport == AddressKind::LegacySse || legacy_sse::wants_stream(headers),
             _ => legacy_sse::is_meant(uri, headers),
         };
-        match *request.method() {
+        match *method {
             Method::GET if legacy => self.converse(caller, view, transport, uri),
             Method::POST if legacy => self.take_post(&caller, view, request).await,
             _ if transport == AddressKind::LegacySse => answer::method_not_allowed("GET"),
             Method::POST => self.post(caller, view, request).await,
-            Method::GET => self.get(&caller, &view, headers).await,
-            Method::DELETE => self.delete(&caller, &view, headers).await,
+            Method::GET | Method::DELETE => self.of_session(&caller, &view, method, headers).await,
             _ => answer::method_not_allowed("GET, POST, DELETE"),
         }
     }

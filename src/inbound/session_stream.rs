@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, Method, StatusCode};
 
 use super::{
     Inbound,
@@ -26,32 +26,23 @@ use crate::{
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 impl Inbound {
-    /// The stream of a session. Without a session there is nothing to listen to.
-    pub(super) async fn get(&self, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
-        let Some(id) = headers.get(SESSION) else {
-            return answer::method_not_allowed("POST");
-        };
-        match self.session_of(caller, view, id).await {
-            Ok(session) => self.stream(&session, headers),
-            Err(why) => no_session(why, headers),
-        }
-    }
-
-    /// Ends a session.
-    pub(super) async fn delete(
+    /// Opens a stream of a session, or ends the session. Without one there is nothing to listen to, and nothing to end.
+    pub(super) async fn of_session(
         &self,
         caller: &Caller,
         view: &View,
+        method: &Method,
         headers: &HeaderMap,
     ) -> Response {
         let Some(id) = headers.get(SESSION) else {
             return answer::method_not_allowed("POST");
         };
         match self.session_of(caller, view, id).await {
-            Ok(session) => {
+            Ok(session) if *method == Method::DELETE => {
                 self.0.sessions.delete(&session).await;
                 answer::empty(StatusCode::NO_CONTENT)
             }
+            Ok(session) => self.stream(&session, headers),
             Err(why) => no_session(why, headers),
         }
     }
