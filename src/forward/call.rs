@@ -13,9 +13,9 @@ use futures_util::{
 use tokio::time::Sleep;
 
 use super::{
-    instances,
+    Forwarder, instances,
     label::{self, is_wanted},
-    parked::{self, CollectedQuestion, PageRetries, ParkedCall, ParkedCalls, RetryKey, SentCall},
+    parked::{self, CollectedQuestion, ParkedCall, RetryKey, SentCall},
     progress::ProgressTokens,
     questions,
     request::{EndpointKind, ForwardRequest, RequestError, RoundReplies},
@@ -29,7 +29,7 @@ use crate::{
     link::Incoming,
     telemetry::spans::CallTrace,
     text::names::ServerName,
-    upstream::{NotSent, Outgoing, Upstreams},
+    upstream::{NotSent, Outgoing},
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
         input_required::{self, InputRequest, MAX_REQUESTS},
@@ -43,9 +43,7 @@ const GATHERING: Duration = Duration::from_millis(30);
 /// A request of a client that is being forwarded, and what that takes.
 #[derive(Clone, Copy)]
 pub(super) struct Forwarding<'a> {
-    pub(super) upstreams: &'a Upstreams,
-    pub(super) parked: &'a ParkedCalls,
-    pub(super) pages: &'a PageRetries,
+    pub(super) forwarder: &'a Forwarder,
     pub(super) context: &'a CallContext,
     pub(super) admitted: &'a Admitted,
     pub(super) request: ForwardRequest<'a>,
@@ -89,7 +87,7 @@ impl Forwarding<'_> {
     ) -> Result<SentCall, RequestError> {
         let (context, admitted, request) = (self.context, self.admitted, self.request);
         context.course.enter(CallStage::Waiting);
-        let (upstreams, endpoint) = (self.upstreams, request.endpoint);
+        let (upstreams, endpoint) = (&self.forwarder.upstreams, request.endpoint);
         let upstream = instances::choose(upstreams, context, admitted.server(), endpoint).await?;
         let number = upstream.next_number();
         let progress = ProgressTokens::new(number, token);
@@ -138,7 +136,7 @@ impl Forwarding<'_> {
         key: &RetryKey,
         token: Option<Raw>,
     ) -> Result<Outcome, RequestError> {
-        let parked = self.parked.take(handle, key, Instant::now());
+        let parked = self.forwarder.parked.take(handle, key, Instant::now());
         let Some(ParkedCall { call, questions }) = parked else {
             return Err(parked::unknown_state().into());
         };
@@ -351,7 +349,8 @@ impl<'a> ForwardedCall<'a> {
             questions: self.collected,
         };
         let key = self.of.retry_key()?;
-        match self.of.parked.park(&handle, call, key, Instant::now()) {
+        let parked = &self.of.forwarder.parked;
+        match parked.park(&handle, call, key, Instant::now()) {
             Ok(()) => Ok(Outcome::Result(result)),
             Err(full) => {
                 let hint = "It may have run in part. Answer the open questions, then check before you repeat it.";
@@ -370,7 +369,8 @@ impl<'a> ForwardedCall<'a> {
             let params = page.params.as_ref();
             page.params = label::question(endpoint, self.server(), &page.method, params);
         }
-        let handle = self.of.pages.expect(self.of.retry_key()?, Instant::now());
+        let retries = &self.of.forwarder.pages;
+        let handle = retries.expect(self.of.retry_key()?, Instant::now());
         let result = input_required::result(&pages, Some(&handle));
         Ok(Outcome::Result(result))
     }

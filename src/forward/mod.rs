@@ -59,9 +59,7 @@ impl Forwarder {
         request: ForwardRequest<'_>,
     ) -> Result<Outcome, RequestError> {
         let forwarding = Forwarding {
-            upstreams: &self.upstreams,
-            parked: &self.parked,
-            pages: &self.pages,
+            forwarder: self,
             context,
             admitted,
             request,
