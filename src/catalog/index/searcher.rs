@@ -210,8 +210,8 @@ impl Searcher {
         }
         let scores = self.scores(index, wanted.terms, stop).map_err(&failed)?;
         let most = scores.most * bm25f::MOST_FACTOR;
-        let scored = scores.of.iter().zip(&scores.covered).enumerate();
-        let ranked = scored.filter_map(|(place, (score, covered))| {
+        let places = scores.of.iter().zip(&scores.covered).enumerate();
+        let ranked = places.filter_map(|(place, (score, covered))| {
             let has_all = *covered == wanted.required;
             if *score <= 0.0 || (matching == Matching::All && !has_all) || !allowed(place) {
                 return None;

@@ -4,6 +4,7 @@ use super::Worker;
 use crate::{
     activity::ServerStep,
     config::duration,
+    text::Quoted,
     upstream::{
         Status,
         connect_error::{ConnectError, Written},
@@ -69,6 +70,7 @@ impl Worker {
 
         let (server, reason) = (self.entry.name.clone(), &error.reason);
         let Written { stderr, stdout } = &*error.wrote;
+        let [stderr, stdout] = [stderr, stdout].map(|line| line.as_ref().map(Quoted::as_str));
         let status = self.shared.status.borrow().clone();
         let attempt = status.state.failures();
         let retry_in = status.next_attempt_in();
