@@ -65,7 +65,7 @@ impl Known {
         });
         Self {
             rows: rows.collect(),
-            error: management.config_error(),
+            error: management.config_error().map(|failure| failure.error),
             settings,
             lists,
         }

@@ -9,10 +9,11 @@ use super::{
     connection, output, service, stop, unusable_file::refuse_unusable,
 };
 use crate::{
+    config,
     daemon::{self, ServeError},
     daemon_client::DaemonClient,
     doctor,
-    management::{DaemonLocation, Files, StatusReport},
+    management::{DaemonLocation, Files, Management, StatusReport},
 };
 
 /// Start the daemon in the background
@@ -64,7 +65,9 @@ impl RestartCommand {
             let reload = "/api/v1/config/reload";
             let _ = daemon.ask(Method::POST, reload, "").await;
             let now: StatusReport = daemon.fetch("/api/v1/status").await?;
-            refuse_unusable(&files, Some(now), RUNS_ON)?;
+            if now.config_error.is_some() && !would_start(&files, now.pid).await {
+                refuse_unusable(&files, Some(now), RUNS_ON)?;
+            }
             let options = status.as_ref().map(|status| &status.location.serve_options);
             let named = options.and_then(|options| {
                 let at = options.iter().position(|option| option == "--locked")?;
@@ -108,6 +111,15 @@ impl RestartCommand {
         }
         say(&files, &daemon, &done, true, out).await
     }
+}
+
+/// Whether a new daemon could use the file that this one rejects: it may have variables that this one lacks.
+async fn would_start(files: &Files, pid: u32) -> bool {
+    let text = config::read_text(files.config_file()).ok();
+    let variables = service::variables(pid, files.config_file()).await;
+    let variables = variables.unwrap_or_else(config::process_environment);
+    let new = Management::over_files(files.places().clone(), variables);
+    !config::is_blank(text.as_deref()) && new.settings_without_secrets().is_ok()
 }
 
 async fn running(files: &Files, out: Output) -> Done<Option<DaemonClient>> {

@@ -85,6 +85,7 @@ fn facts(
     unheard: Option<CommandFailure>,
     files: &Files,
 ) -> Vec<(&'static str, String)> {
+    let step = correct_the_file(&report, files);
     let location = &report.location;
     let tools = match report.callable_tools {
         Some(callable) if callable != report.tools => {
@@ -133,7 +134,6 @@ fn facts(
             "config error",
             format!("{error} (the last good configuration is in force)"),
         ));
-        let step = correct_the_file(&report.config_file, files);
         facts.push(("next", output::as_typed(&step)));
     }
     let warnings = report.warnings.into_iter();

@@ -61,7 +61,7 @@ pub(super) fn note_server_auth(data_dir: &Path, settings: &Settings) -> io::Resu
 }
 
 /// Whether a text is blank. One that cannot be read is not.
-pub(super) fn is_blank(text: Option<&str>) -> bool {
+pub fn is_blank(text: Option<&str>) -> bool {
     let (_, json) = split_mark(text.unwrap_or_default());
     matches!(tree(json), Ok(None))
 }

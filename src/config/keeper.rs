@@ -428,7 +428,7 @@ impl KeeperTask {
             let text = error.as_ref().map(LoadError::to_string);
             let is_new = text != file_status.error.as_ref().map(ToString::to_string);
             if is_new && let Some(error) = &error {
-                let next = error.next_step();
+                let next = error.next_step().at_terminal("");
                 tracing::error!(%error, %next, "configuration not loaded, last good one kept");
             }
             if is_new {

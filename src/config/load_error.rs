@@ -8,9 +8,13 @@ use std::{
 
 use super::{ConfigError, ConfigFinding};
 use crate::{
-    failure::NextStep,
+    failure::{Failure, NextStep},
     storage::{disk_remedy, in_words},
 };
+
+/// The step where the file has lost its text.
+pub const RESTORE: &str =
+    "restore it from a backup, or write `{}` into it to continue without servers";
 
 /// Why the settings cannot be read from a file.
 #[derive(Debug, thiserror::Error)]
@@ -40,10 +44,10 @@ pub enum LoadError {
         by: &'static str,
     },
     /// It is blank now, and was not before.
-    #[error("the configuration {} is gone or empty", .0.display())]
+    #[error("{}", lost(.0))]
     Gone(PathBuf),
     /// The same at a start, after a daemon with `serverAuth`: a blank file would let every client in.
-    #[error("the configuration {} is gone or empty, and the last daemon with this data folder had `serverAuth`", .0.display())]
+    #[error("{}, and the last daemon with this data folder had `serverAuth`", lost(.0))]
     WithoutServerAuth(PathBuf),
 }
 
@@ -58,31 +62,49 @@ impl LoadError {
     }
 
     /// The next step.
-    pub fn next_step(&self) -> String {
+    pub fn next_step(&self) -> NextStep {
         match self {
             Self::Unreadable { file, reason } => {
                 let mendable = [io::ErrorKind::InvalidData, io::ErrorKind::PermissionDenied];
                 let remedy = mendable.contains(&reason.kind());
                 let remedy = remedy.then(|| disk_remedy(file, reason)).flatten();
-                remedy.unwrap_or_else(|| "name a file that you can read with --config".to_owned())
-            }
-            Self::Unusable { .. } if self.missing_variables().next().is_some() => {
-                let missing: BTreeSet<&str> = self.missing_variables().collect();
-                NextStep::set_variables(missing)
+                let remedy = remedy
+                    .unwrap_or_else(|| "name a file that you can read with --config".to_owned());
+                NextStep::act(remedy).for_all()
             }
             Self::Unusable { reason, .. } if reason.is_of_own_variable() => {
-                "correct the variable, or unset it".to_owned()
+                NextStep::act("correct the variable, or unset it").for_all()
             }
-            Self::Unusable { .. } => "correct the file: `mcpproxy config edit`".to_owned(),
+            Self::Unusable { reason, .. } if reason.lacks_variables_only() => {
+                let missing: BTreeSet<&str> = self.missing_variables().collect();
+                let names = missing.iter().copied().collect::<Vec<_>>().join(", ");
+                let request =
+                    format!("Set {names} in the daemon's environment, then restart the daemon.");
+                NextStep::act(NextStep::set_variables(missing)).or_request(request)
+            }
+            Self::Unusable { .. } => NextStep::CheckConfig,
             Self::Missing { .. } => {
-                "correct the name, or create the file: `mcpproxy setup`".to_owned()
+                NextStep::act("correct the name, or create the file: `mcpproxy setup`")
+                    .or_request("Correct the name, or create the file.")
             }
-            Self::Gone(_) => "put the file back".to_owned(),
+            Self::Gone(_) => NextStep::act(RESTORE).for_all(),
             Self::WithoutServerAuth(_) => {
-                "put the file back, or write `{}` into it to allow every client".to_owned()
+                let how = "put the file back, or write `{}` into it to allow every client";
+                NextStep::act(how).for_all()
             }
         }
     }
+
+    /// The failure of what needs the file.
+    pub fn failure(&self) -> Failure {
+        Failure::of_config(self.to_string()).with_step(self.next_step())
+    }
+}
+
+/// Says of a file that it has lost its text.
+pub(super) fn lost(file: &Path) -> String {
+    let what = if file.exists() { "empty" } else { "gone" };
+    format!("the configuration {} is {what}", file.display())
 }
 
 fn unusable(file: &Path, reason: &ConfigError) -> String {

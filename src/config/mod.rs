@@ -72,7 +72,7 @@ mod write;
 mod tests;
 
 pub use activity::{ActivitySettings, Kept};
-pub use blank::Blank;
+pub use blank::{Blank, is_blank};
 pub use container_options::is_followed_by_value;
 pub use demo::{DEMO, DemoProgram};
 pub use document::{Document, json_and_repeated, json_of};
@@ -95,7 +95,7 @@ pub use keyring::{
     KeyringChoice, KeyringLookup, KeyringPlace, NoSecret, is_secret_name, no_values,
 };
 pub use listen::{BadListen, Listen, NotLoopback};
-pub use load_error::LoadError;
+pub use load_error::{LoadError, RESTORE};
 pub use not_undone::NotUndone;
 pub use oauth::OAuth;
 pub use otlp::OtlpEndpoint;

@@ -11,6 +11,7 @@ use super::{
     Blank, ChangeOf, ChangeWay, ConfigError, EditError, EditedFile, History, TextChange, document,
     file::{LARGEST_FILE, folder_of, link_chain},
     history::changed_values,
+    load_error::lost,
     process_environment, read_text,
     replace::{Replaced, neighbour, replace},
     source::surroundings,
@@ -27,7 +28,7 @@ pub enum WriteError {
     #[error("nothing was changed: the configuration {} cannot be used: {}", .0.display(), .1)]
     Unusable(PathBuf, ConfigError),
     /// It is empty or missing, and was not before: a new text would lack what is lost.
-    #[error("nothing was changed: the configuration {} is gone or empty", .0.display())]
+    #[error("nothing was changed: {}", lost(.0))]
     Accident(PathBuf),
     /// Another program saves it again and again, or holds the lock for too long.
     #[error("another program is changing the configuration {}", .0.display())]

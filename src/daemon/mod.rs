@@ -205,7 +205,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         config::process_environment(),
         keyring::lookup(&options.places, &config::process_environment()),
     )
-    .map_err(|error| ServeError::config(error.to_string(), error.next_step()))?;
+    .map_err(|error| ServeError::config(error.to_string(), error.next_step().at_terminal("")))?;
     let settings = keeper.settings();
     if options.tcp == Tcp::Always {
         check_listen(&settings, &options)

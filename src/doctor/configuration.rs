@@ -5,7 +5,7 @@ use std::path::Path;
 use super::DoctorFinding;
 use crate::{
     config::{self, Settings},
-    management::{ConfigReport, RESTORE, StatusReport},
+    management::{ConfigReport, StatusReport},
     text::count,
 };
 
@@ -40,15 +40,14 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         let finding = DoctorFinding::of_server(CONFIGURATION, what, &step, fix);
         findings.push(finding.at(&broken.name));
     }
-    let rejected = status.and_then(|status| status.config_error.as_ref());
-    let rejected = rejected.filter(|_| report.error.is_none());
-    if let Some(error) = rejected {
+    if let Some(status) = status
+        && let Some(error) = &status.config_error
+        && report.error.is_none()
+    {
         let what = format!("the daemon rejects the file: {error}");
-        let is_there = report.has_file();
-        findings.push(fail(&what, if is_there { report.fix() } else { RESTORE }));
+        findings.push(fail(&what, &status.config_fix()));
     }
-    let is_lost = rejected.is_some() && !report.has_file();
-    for warning in report.warnings.iter().filter(|_| !is_lost) {
+    for warning in &report.warnings {
         let fix = if report.has_file() {
             "if that is not intended: `mcpproxy config edit`"
         } else {

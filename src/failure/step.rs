@@ -286,7 +286,7 @@ impl NextStep {
             Self::ShowRecords => {
                 "`mcpproxy activity list` shows the records that are kept".to_owned()
             }
-            Self::CheckConfig => "correct the file: `mcpproxy config edit`".to_owned(),
+            Self::CheckConfig => "`mcpproxy config edit`".to_owned(),
             Self::DescribeConfig => {
                 "correct that; `mcpproxy config schema` describes every key".to_owned()
             }

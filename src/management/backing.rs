@@ -7,7 +7,7 @@ use crate::{
     authorization::{LoginError, LoginTrouble},
     catalog::{ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot},
     config::{ChangeOf, History, OurAddress, Settings, TextChange, WriteError},
-    failure::Result,
+    failure::{Failure, Result},
     text::names::ServerName,
     trust::approvals::ApprovalStep,
     upstream::Status,
@@ -31,7 +31,7 @@ pub trait Backing: Send + Sync {
     fn our_address(&self) -> OurAddress;
 
     /// Why the configuration file cannot be used, or is not in force.
-    fn config_error(&self) -> Option<String>;
+    fn config_error(&self) -> Option<Failure>;
 
     /// The last lists of these servers.
     fn lists(&self, settings: &Settings) -> Arc<Snapshot>;

@@ -254,13 +254,14 @@ impl<B: Backing> Management<B> {
             UndoTarget::Token(_) => "issued a token",
             UndoTarget::Approvals(_) => "approved definitions",
         };
-        let Some(error) = self.config_error() else {
+        let Some(failure) = self.config_error() else {
             return Ok(());
         };
         let error = format!(
-            "nothing was undone: {error}; the last change, {id}, did not cause that: it {what}"
+            "nothing was undone: {}; the last change, {id}, did not cause that: it {what}",
+            failure.error
         );
-        Err(self.file_is_wrong(error))
+        Err(Failure { error, ..failure })
     }
 
     /// Undoes a change of the file.

@@ -40,10 +40,6 @@ pub struct ConfigReport {
     pub warnings: Vec<Warning>,
 }
 
-/// The step where the file of a running daemon is gone, which keeps its last good settings: `setup` creates none beside it.
-pub const RESTORE: &str =
-    "restore it from a backup, or create a new one: `mcpproxy stop`, then `mcpproxy setup`";
-
 impl ConfigReport {
     /// Whether the file is there.
     pub fn has_file(&self) -> bool {
@@ -82,10 +78,8 @@ impl ConfigReport {
         self.error = Some(format!("the running daemon rejects the file: {why}"));
         self.error_step = Some(step);
         self.faults.clear();
-        if !self.has_file() {
-            // The warning that there is none.
-            self.warnings.clear();
-        }
+        // Such as the one that the file is empty.
+        self.warnings.clear();
     }
 
     /// Takes back mistakes that a daemon that runs on this file does not have: it may have variables that are missing here. `rows` are its

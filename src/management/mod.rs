@@ -55,7 +55,7 @@ pub use self::{
     config_changes::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, ShutOut, UndoRequest,
     },
-    config_report::{ConfigReport, RESTORE},
+    config_report::ConfigReport,
     definition_diff::changed_lines,
     entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},
@@ -80,7 +80,11 @@ pub use self::{
     what_matters::{ChangeKind, DefinitionChange, WhatMatters},
     writing::blocking,
 };
-use crate::{catalog::Snapshot, config::Settings, failure::Result};
+use crate::{
+    catalog::Snapshot,
+    config::Settings,
+    failure::{Failure, Result},
+};
 
 /// The operator's verbs. Cheap to clone.
 pub struct Management<B = OverDaemon>(Arc<B>);
@@ -123,7 +127,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Why the configuration file cannot be used, or is not in force.
-    pub fn config_error(&self) -> Option<String> {
+    pub fn config_error(&self) -> Option<Failure> {
         self.0.config_error()
     }
 }

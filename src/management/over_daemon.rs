@@ -195,8 +195,8 @@ impl Backing for OverDaemon {
         self.keeper.our_address()
     }
 
-    fn config_error(&self) -> Option<String> {
-        self.keeper.last_error().map(|error| error.to_string())
+    fn config_error(&self) -> Option<Failure> {
+        self.keeper.last_error().map(|error| error.failure())
     }
 
     fn lists(&self, _: &Settings) -> Arc<Snapshot> {

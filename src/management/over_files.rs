@@ -85,7 +85,7 @@ impl Management<OverFiles> {
     pub fn keyring(&self) -> Result<Keyring> {
         let files = &self.0;
         let place = config::secrets_place(&files.places.config_file, &files.variables);
-        let place = place.map_err(|error| unusable(&error))?;
+        let place = place.map_err(|error| error.failure())?;
         let folder = keyring::folder_of(&files.places, &place);
         Keyring::new(&folder, place.choice, &files.variables).map_err(|error| {
             Failure::new(
@@ -100,7 +100,7 @@ impl Management<OverFiles> {
     pub fn settings_without_secrets(&self) -> Result<Settings> {
         let files = &self.0;
         config::load(&files.places, &files.variables, &config::no_values())
-            .map_err(|error| unusable(&error))
+            .map_err(|error| error.failure())
     }
 
     /// The settings without the values of secrets, as if missing variables that the file needs were set.
@@ -108,7 +108,7 @@ impl Management<OverFiles> {
         let files = &self.0;
         let supposed =
             config::load_supposing(&files.places, &files.variables, &config::no_values());
-        supposed.map_err(|error| unusable(&error))
+        supposed.map_err(|error| error.failure())
     }
 
     /// These supposed settings with the issued tokens, against which entries in clients' files are checked.
@@ -180,10 +180,11 @@ impl Management<OverFiles> {
         match config::read_text(self.config_file()) {
             Ok(text) => Ok((text, true)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((String::new(), false)),
-            Err(reason) => Err(unusable(&LoadError::Unreadable {
+            Err(reason) => Err(LoadError::Unreadable {
                 file: self.config_file().to_owned(),
                 reason,
-            })),
+            }
+            .failure()),
         }
     }
 
@@ -198,7 +199,7 @@ impl Management<OverFiles> {
         let files = &self.0;
         let settings =
             config::load_text(Some(&text), &files.places, &files.variables, &files.keyring);
-        let mut settings = settings.map_err(|error| unusable(&error))?;
+        let mut settings = settings.map_err(|error| error.failure())?;
         if let Some(broken) = settings.broken_entry(name) {
             let (code, step) = (ErrorCode::ServerMisconfigured, broken.step());
             let failure = Failure::new(code, &broken.reason, "Correct its entry.");
@@ -263,28 +264,12 @@ fn rewrite(
     )
 }
 
-fn unusable(error: &LoadError) -> Failure {
-    let failure = Failure::of_config(error.to_string());
-    let step = error.next_step();
-    match error {
-        LoadError::Unreadable { .. } => {
-            failure.with_step(NextStep::act(step.as_str()).or_request(step))
-        }
-        LoadError::Unusable { reason, .. }
-            if reason.is_of_own_variable() || error.missing_variables().next().is_some() =>
-        {
-            failure.at_terminal(step)
-        }
-        _ => failure,
-    }
-}
-
 impl Backing for OverFiles {
     const RUNS: bool = false;
 
     fn settings(&self) -> Result<Arc<Settings>> {
         let read = config::load(&self.places, &self.variables, &self.keyring);
-        let mut settings = read.map_err(|error| unusable(&error))?;
+        let mut settings = read.map_err(|error| error.failure())?;
         settings.issued = IssuedTokens::usable(&self.data_dir);
         Ok(Arc::new(settings))
     }
@@ -302,8 +287,8 @@ impl Backing for OverFiles {
         OurAddress::configured(&supposed.unwrap_or_default(), Some(self.places.clone()))
     }
 
-    fn config_error(&self) -> Option<String> {
-        self.settings().err().map(|failure| failure.error)
+    fn config_error(&self) -> Option<Failure> {
+        self.settings().err()
     }
 
     fn lists(&self, settings: &Settings) -> Arc<Snapshot> {

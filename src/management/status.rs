@@ -15,6 +15,7 @@ use crate::{
     config::{
         Listen, NotLoopback, Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration,
     },
+    failure::NextStep,
     gate::Standing,
     process,
     text::count,
@@ -72,6 +73,17 @@ pub struct StatusReport {
     /// Why mcpproxy does not use the configuration file; absent if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_error: Option<String>,
+    /// What to do about `config_error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_step: Option<NextStep>,
+}
+
+impl StatusReport {
+    /// What to do about `config_error`, in the words of a terminal. An older daemon does not say.
+    pub fn config_fix(&self) -> String {
+        let step = self.config_step.as_ref();
+        step.unwrap_or(&NextStep::CheckConfig).at_terminal("")
+    }
 }
 
 /// The remark on a daemon of another version than this program.
@@ -250,6 +262,7 @@ impl Management {
             .iter()
             .map(|row| self.0.connections(&row.name).in_flight)
             .sum();
+        let rejected = self.config_error();
         let mut warnings = settings.all_warnings();
         let needs_restart = self.needs_restart();
         let refused = location.refused(settings.listen);
@@ -283,7 +296,8 @@ impl Management {
                 .map(|auth| access(auth, settings)),
             rate_limit: settings.rate_limit.map(rate_limit),
             activity: Some(self.0.activity.status()),
-            config_error: self.config_error(),
+            config_error: rejected.as_ref().map(|failure| failure.error.clone()),
+            config_step: rejected.and_then(|failure| failure.step.map(|step| *step)),
         }
     }
 }

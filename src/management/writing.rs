@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Backing, Management};
 use crate::{
     activity::OperatorChange,
-    config::{Change, ChangeOf, EditError, NotUndone, WriteError, edit_all},
+    config::{Change, ChangeOf, EditError, NotUndone, RESTORE, WriteError, edit_all},
     failure::{ErrorCode, Failure, NextStep, Result},
     process,
     text::names::{BadServerName, as_argument},
@@ -61,19 +61,7 @@ impl<B: Backing> Management<B> {
         written.map_err(|error| not_written(&error))?;
         match self.config_error() {
             None => Ok(()),
-            Some(why) => {
-                let error = format!("the change is in the file, but has no effect yet: {why}");
-                Err(self.file_is_wrong(error))
-            }
-        }
-    }
-
-    /// The failure of what a mistake in the file prevents.
-    pub(super) fn file_is_wrong(&self, error: String) -> Failure {
-        let failure = Failure::of_config(error);
-        match self.settings().err().and_then(|failure| failure.step) {
-            Some(step) => failure.with_step(*step),
-            None => failure,
+            Some(why) => Err(why.with_outcome("the change is in the file, but has no effect yet")),
         }
     }
 }
@@ -176,10 +164,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
             failure.at_terminal(step)
         }
-        WriteError::Accident(_) => failure(
-            ErrorCode::ConfigUnusable,
-            "Restore the file from a backup, or write `{}` into it to start without servers.",
-        ),
+        WriteError::Accident(_) => failure(ErrorCode::ConfigUnusable, RESTORE),
         WriteError::Contested(_) => failure(ErrorCode::Overloaded, "Try again."),
         WriteError::Disk(fault) => Failure::new(
             ErrorCode::ConfigUnusable,

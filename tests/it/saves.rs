@@ -111,7 +111,7 @@ async fn nothing_is_written_from_a_file_that_is_empty_or_gone() {
         let meant = if text.is_none() { 3 } else { 2 };
         for arguments in &commands[..meant] {
             let (code, _, said) = daemon.home().cli(arguments).await;
-            let is_why = code == 1 && said.contains("gone or empty");
+            let is_why = code == 1 && (said.contains("is gone") || said.contains("is empty"));
             assert!(is_why, "{text:?}: {arguments:?}: {said}");
         }
         assert_eq!(
@@ -155,7 +155,7 @@ async fn access_control_falls_away_with_a_restart_alone_and_not_by_an_accident()
         has!(said, "`{}`");
         let add = ["upstream", "add", "n", "--url", "http://127.0.0.1:9/mcp"];
         let (code, _, said) = home.cli(&add).await;
-        assert!(code == 1 && said.contains("gone or empty"), "{said}");
+        assert!(code == 1 && said.contains("is empty"), "{said}");
     }
     home.write_config("{}");
     let daemon = TestDaemon::start_in(home).await;

@@ -92,7 +92,7 @@ pub(in crate::cli) async fn trust_daemon(
     }
     if let Some(why) = &status.config_error {
         if report.error.is_none() {
-            report.reject(why, correct_the_file(&status.config_file, files));
+            report.reject(why, correct_the_file(status, files));
         }
         return;
     }

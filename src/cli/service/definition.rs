@@ -16,6 +16,9 @@ use crate::{
 /// Marks the files that `mcpproxy service install` wrote.
 pub(super) const MARK: &str = "Written by `mcpproxy service install`";
 
+/// The name of the file where a person may put values for references in the configuration.
+pub(super) const ENVIRONMENT_FILE: &str = "mcpproxy.env";
+
 /// Begins the line that repeats the command.
 const STARTS: &str = "Starts: ";
 
@@ -62,7 +65,7 @@ impl ServiceDefinition {
             },
             variables: variables.into_iter().collect(),
             // Beside the configuration.
-            environment_file: utf8(&places.config_file.with_file_name("mcpproxy.env"))?,
+            environment_file: utf8(&places.config_file.with_file_name(ENVIRONMENT_FILE))?,
             log_folder: utf8(&DataFile::Logs.within(files.data_dir()))?,
         })
     }

@@ -12,7 +12,10 @@ mod steps;
 mod systemd;
 mod uninstall;
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::{Args, Subcommand};
 
@@ -28,7 +31,7 @@ pub(super) use self::{
 };
 use super::{CommandFailure, Done, Location, Output};
 
-use crate::storage::DiskFault;
+use crate::{config::Variables, storage::DiskFault};
 
 /// Run the daemon at every login
 #[derive(Debug, Subcommand)]
@@ -53,14 +56,30 @@ pub(super) fn has_manager() -> bool {
     places::present().is_some()
 }
 
+/// The service manager of the daemon with this process id, if it runs as a service.
+async fn manager_of(pid: u32) -> Option<ServiceKind> {
+    let kind = places::present()?;
+    (ServiceState::ask(kind).await.pid == Some(pid)).then_some(kind)
+}
+
+/// The variables in the file of the service with this process id, which only systemd reads. Nothing if it is no service.
+pub(super) async fn variables(pid: u32, config_file: &Path) -> Option<Variables> {
+    let kind = manager_of(pid).await?;
+    let file = config_file.with_file_name(definition::ENVIRONMENT_FILE);
+    let text = (kind == ServiceKind::Systemd).then(|| std::fs::read_to_string(file).ok());
+    let text = text.flatten().unwrap_or_default();
+    Some(Arc::new(move |name: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        let line = lines.find(|(variable, _)| variable.trim() == name);
+        line.map(|(_, value)| value.to_owned())
+    }))
+}
+
 /// Restarts the daemon with this process id if it runs as a service. Gives whether it does.
 pub(super) async fn restart(pid: u32) -> Done<bool> {
-    let Some(kind) = places::present() else {
+    let Some(kind) = manager_of(pid).await else {
         return Ok(false);
     };
-    if ServiceState::ask(kind).await.pid != Some(pid) {
-        return Ok(false);
-    }
     let again = Step::again(kind);
     let restarted = again.run().await.map_err(|reason| {
         let what = format!("the service was not restarted: {reason}");

@@ -18,12 +18,12 @@ impl ListServers {
         let path = "/api/v1/servers";
         let mut daemon = connection::open_to_show(files, out).await?;
         if let Some(status) = daemon.status_report()
-            && let Some(error) = status.config_error
+            && let Some(error) = &status.config_error
         {
             out.warning(&format!(
                 "{error}; mcpproxy keeps the last good configuration"
             ));
-            out.next(&correct_the_file(&status.config_file, files));
+            out.next(&correct_the_file(&status, files));
         }
         let body = daemon.get(path).await?;
         out.answer(path, &body, |list: ServerList| {
