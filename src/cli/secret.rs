@@ -14,7 +14,6 @@ use super::{
 use crate::{
     config::is_secret_name,
     daemon_client::{DaemonClient, DaemonError},
-    failure::NextStep,
     gate::Standing,
     keyring::LONGEST_VALUE,
     management::{Files, SECRET_NAMES, SecretRow, ServerList, ServerRow, secret_value},
@@ -170,13 +169,13 @@ pub(super) fn stored(files: &Files) -> Vec<String> {
     stored.map(|secret| secret.name).collect()
 }
 
-/// The servers that the daemon cannot use because a secret is missing.
+/// The servers that the daemon cannot use, such as those that lack a secret.
 async fn lacking(files: &Files, out: Output) -> Vec<String> {
     let Ok(Some(mut daemon)) = connection::open_if_running(files, out.quietly()).await else {
         return Vec::new();
     };
     let rows = servers(&mut daemon).await.into_iter();
-    let lacking = rows.filter(|row| secret_step(row).is_some());
+    let lacking = rows.filter(|row| row.unusable);
     lacking.map(|row| row.name).collect()
 }
 
@@ -208,12 +207,6 @@ fn checked(name: String, outcome: &str) -> Done<String> {
     Err(failure.next(SECRET_NAMES))
 }
 
-/// The command that stores a missing secret, if that is what the server needs.
-fn secret_step(row: &ServerRow) -> Option<&str> {
-    let step = row.next_step.as_deref();
-    step.filter(|_| matches!(row.step, Some(NextStep::SetSecret { .. })))
-}
-
 /// The servers of a daemon; none if it does not list them.
 async fn servers(daemon: &mut DaemonClient) -> Vec<ServerRow> {
     let list = daemon.fetch::<ServerList>("/api/v1/servers").await;
@@ -230,8 +223,8 @@ async fn say_to_users(
     let (mut begin, mut held, mut run) = (Vec::new(), Vec::new(), Vec::new());
     let rows = servers(daemon).await.into_iter();
     for row in rows.filter(|row| used_by.contains(&row.name)) {
-        if let Some(step) = secret_step(&row) {
-            out.note(&format!("{} still needs more: {step}", row.name));
+        if let Some(step) = row.next_step.as_ref().filter(|_| row.unusable) {
+            out.note(&format!("{} cannot be used yet: {step}", row.name));
             continue;
         }
         let group = match row.standing() {

@@ -63,7 +63,7 @@ impl KeyringError {
             Self::Lost | Self::Failed(_) => "try again, or `mcpproxy config set keyring file`",
             Self::Silent => "answer its dialog, or `mcpproxy config set keyring file`",
             Self::Damaged(_) => {
-                "restore the file from a backup, or move it away and store each secret again: `mcpproxy secret set NAME`"
+                "restore the file from a backup, or move it away and store each secret again"
             }
             Self::Disk(_, step) => step,
             Self::UnknownChoice(_) => {

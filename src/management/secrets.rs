@@ -162,8 +162,11 @@ fn undone(error: &KeyringError, done: &str, name: &str) -> Failure {
 }
 
 fn unavailable(error: &KeyringError) -> Failure {
-    let code = ErrorCode::KeyringUnavailable;
-    Failure::new(code, error.to_string(), error.next_step())
+    let (code, step) = (ErrorCode::KeyringUnavailable, error.next_step());
+    // The command is for a terminal alone.
+    let words = step.replace("`mcpproxy config set keyring ", "set `keyring` to `");
+    let step = NextStep::act(step).or_request(words.as_str());
+    Failure::new(code, error.to_string(), words).with_step(step)
 }
 
 #[cfg(test)]

@@ -120,6 +120,7 @@ async fn who_stores_a_secret_is_told_when_each_of_its_servers_has_it() {
             &up,
             json!({"env": {"A": "${keyring:a}", "B": "${keyring:b}"}}),
         )
+        .upstream_with("var", &up, with(json!({"args": ["${NOT_SET_4711}"]})))
         .await;
     let said = |ran: Ran, parts: &[&str], absent: &[&str]| {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -134,11 +135,12 @@ async fn who_stores_a_secret_is_told_when_each_of_its_servers_has_it() {
     said(
         set,
         &[
-            "used by held, off, two",
+            "used by held, off, two, var",
             "held is quarantined: `mcpproxy upstream inspect held`",
-            "two still needs more: `mcpproxy secret set b`",
+            "two cannot be used yet: `mcpproxy secret set b`",
+            "var cannot be used yet: `export NOT_SET_4711=VALUE`",
         ],
-        &["restart", "can be used now"],
+        &["upstream restart", "can be used now"],
     );
     let set = secret(daemon.home(), &["set", "b"], "s3cret-value").await;
     said(set, &["two can be used now"], &["held", "restart"]);
