@@ -71,7 +71,7 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
     let mut daemon = match daemon {
         Ok(daemon) => daemon,
         // A data folder that is a file is a finding of its own.
-        Err(error) if error.is_absence() || matches!(error, DaemonError::NoFolder(_)) => {
+        Err(error) if error.is_not_running() || matches!(error, DaemonError::NoFolder(_)) => {
             return SeenDaemon::Absent;
         }
         Err(error) => {
