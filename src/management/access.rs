@@ -132,7 +132,7 @@ impl<B: Backing> Management<B> {
         let (caller, roles) = imagined(subject, &question.roles, profile, &view.settings)?;
         let mut judged = view.judge(&caller, question.asked());
         let server = question.server.as_deref();
-        let unknown = question.unknown_built_in();
+        let unknown = question.unknown_built_in(&view.settings);
         let unknown = unknown.or_else(|| view.unknown(server?, question.asked()));
         judged.refusal = unknown.or(judged.refusal);
         // A server that has not been listed yet may have the tool.
@@ -210,13 +210,17 @@ impl AccessQuestion {
     }
 
     /// A failure if the question is about a built-in tool that does not exist, whatever the rules say of its name.
-    fn unknown_built_in(&self) -> Option<Failure> {
+    fn unknown_built_in(&self, settings: &Settings) -> Option<Failure> {
         let name = &self.name;
         if self.kind != AskedKind::BuiltIn || BUILT_IN_TOOLS.contains(&&**name) {
             return None;
         }
-        let error =
-            format!("mcpproxy has no built-in tool {name:?}; write a server's tool as SERVER:TOOL");
+        let what = if settings.servers.contains_key(&**name) {
+            format!("{name:?} is a server")
+        } else {
+            format!("mcpproxy has no built-in tool {name:?}")
+        };
+        let error = format!("{what}; write a server's tool as SERVER:TOOL");
         let hint = "Correct the name.";
         Some(Failure::new(ErrorCode::UnknownTool, error, hint))
     }

@@ -148,8 +148,9 @@ pub(super) fn closest(
         let mut servers = lists.servers.values();
         let known = servers.find(|known| known.tools.iter().any(|tool| *tool.name == **name));
         let whole = known.map(|known| format!("{}:{name}", known.server));
+        let is_server = settings.servers.contains_key(&**name);
         let built_in = names::closest(name, BUILT_IN_TOOLS.iter().copied());
-        return whole.or(built_in.map(str::to_owned));
+        return whole.or(built_in.filter(|_| !is_server).map(str::to_owned));
     };
     match step {
         NextStep::ShowServers => {

@@ -45,7 +45,7 @@ pub fn closest_allowed<'a>(
         let candidate = name.to_lowercase();
         let is_most = 2 * candidate.chars().count() >= length;
         let is_part = candidate.contains(&folded) || is_most && folded.contains(&candidate);
-        let edits = if is_part && !folded.is_empty() {
+        let edits = if is_part && length > 1 {
             PART
         } else {
             let n_chars = candidate.chars().count();
