@@ -37,9 +37,9 @@ struct Versions {
 impl VersionCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        // A daemon that cannot be reached is shown as not running; `doctor` says more.
-        let daemon = DaemonClient::connect(files.data_dir()).await.ok();
-        let status = daemon.and_then(|daemon| daemon.status_report());
+        let connected = DaemonClient::connect(files.data_dir()).await;
+        let status = connected.as_ref().ok();
+        let status = status.and_then(DaemonClient::status_report);
         let versions = Versions {
             own: ProgramVersion::own(),
             daemon: status.map(|status| status.version),
@@ -47,8 +47,12 @@ impl VersionCommand {
         if out.is_json() {
             return output::print_value(&versions);
         }
-        let daemon = versions.daemon.unwrap_or_else(|| "not running".to_owned());
+        let daemon = match (versions.daemon, connected) {
+            (Some(version), _) => format!("daemon {version}"),
+            (None, Err(error)) if !error.is_not_running() => error.to_string(),
+            (None, _) => "daemon not running".to_owned(),
+        };
         let ours = with_commit_and_revisions();
-        output::print_line(&format!("mcpproxy {ours}\ndaemon {daemon}"))
+        output::print_line(&format!("mcpproxy {ours}\n{daemon}"))
     }
 }
