@@ -3,13 +3,14 @@
 
 use std::time::{Duration, Instant};
 
+use http::Method;
 use tokio::time::sleep;
 
 use super::{Done, OrUndone, Output};
 use crate::{
     clients::real_path,
     daemon_client::{DaemonClient, DaemonError, encoded},
-    management::{DaemonLocation, Files},
+    management::{DaemonLocation, Files, StatusReport},
 };
 
 /// How long a daemon may take to answer after its start.
@@ -144,6 +145,13 @@ pub(super) async fn refuse_other(files: &Files) -> Result<(), DaemonError> {
         // A later connection fails with the reason.
         Err(_) => Ok(()),
     }
+}
+
+/// The status of a daemon after it has read its files again: they may have changed a moment ago.
+pub(super) async fn status_now(daemon: &mut DaemonClient) -> Result<StatusReport, DaemonError> {
+    let reload = "/api/v1/config/reload";
+    let _ = daemon.ask(Method::POST, reload, "").await;
+    daemon.fetch("/api/v1/status").await
 }
 
 /// The process id of the daemon of the data folder, if it serves another file than the command line names.

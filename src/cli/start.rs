@@ -1,7 +1,6 @@
 //! `mcpproxy start` and `mcpproxy restart`: start the daemon in the background.
 
 use clap::Args;
-use http::Method;
 use serde_json::json;
 
 use super::{
@@ -61,10 +60,7 @@ impl RestartCommand {
                 let failure = CommandFailure::from(error).undone(RUNS_ON);
                 failure.next("`mcpproxy config edit`")
             })?;
-            // The daemon reads its files now, and its status reports faults.
-            let reload = "/api/v1/config/reload";
-            let _ = daemon.ask(Method::POST, reload, "").await;
-            let now: StatusReport = daemon.fetch("/api/v1/status").await?;
+            let now = connection::status_now(daemon).await?;
             if now.config_error.is_some() && !would_start(&files, now.pid).await {
                 refuse_unusable(&files, Some(now), RUNS_ON)?;
             }

@@ -75,8 +75,8 @@ fn data_dir_warning(files: &Files, daemon: &DaemonLocation) -> Option<Warning> {
 
 /// The daemon that runs with this file, and its status. Its data folder is a warning, and so no note.
 pub(super) async fn running(files: &Files, out: Output) -> Option<(StatusReport, DaemonClient)> {
-    let daemon = connection::open(files, out.quietly()).await.ok()?;
-    let status = daemon.status_report()?;
+    let mut daemon = connection::open(files, out.quietly()).await.ok()?;
+    let status = connection::status_now(&mut daemon).await.ok()?;
     (status.config_file == files.config_file()).then_some((status, daemon))
 }
 
