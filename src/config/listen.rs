@@ -36,9 +36,13 @@ impl BadListen {
     /// The error without the next step.
     pub fn what(&self) -> String {
         let port = self.0.rsplit(':').next().unwrap_or_default();
-        let is_too_large = port.parse::<u64>().is_ok_and(|port| port > 65_535);
-        let why = is_too_large.then_some(": a port is at most 65535");
-        let why = why.unwrap_or_default();
+        let is_host = self.0.eq_ignore_ascii_case("localhost") || self.0.parse::<IpAddr>().is_ok();
+        let why = match port.parse::<u64>() {
+            _ if is_host => ": it has no port",
+            Ok(port) if port > 65_535 => ": a port is at most 65535",
+            Ok(_) if port == self.0 => ": a port needs `:` before it",
+            _ => "",
+        };
         format!("{:?} is not an address to listen on{why}", self.0)
     }
 }
@@ -209,6 +213,17 @@ mod tests {
         ] {
             let error = bad.parse::<Listen>().expect_err("no address").to_string();
             assert!(error.contains("localhost:8080"), "{error}");
+        }
+        for (bad, why) in [
+            ("127.0.0.1", ": it has no port"),
+            ("::1:80", ": it has no port"),
+            ("LocalHost", ": it has no port"),
+            ("8080", ": a port needs `:` before it"),
+            (":99999", ": a port is at most 65535"),
+            ("example.com:80", " on"),
+        ] {
+            let what = BadListen(bad.to_owned()).what();
+            assert!(what.ends_with(why), "{what}");
         }
     }
 }
