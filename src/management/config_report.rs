@@ -6,10 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ServerRow;
-use crate::{
-    config::{BrokenEntry, NotLoopback, Warning},
-    failure::NextStep,
-};
+use crate::config::{BrokenEntry, NotLoopback, Warning};
 
 /// The result of a check of the configuration file.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -63,13 +60,8 @@ impl ConfigReport {
 
     /// What to do about `error`.
     pub fn error_step(&self) -> String {
-        match &self.error_step {
-            Some(step) => step.clone(),
-            None if !self.missing_variables.is_empty() => {
-                NextStep::set_variables(&self.missing_variables)
-            }
-            None => self.fix().to_owned(),
-        }
+        let step = self.error_step.as_deref();
+        step.unwrap_or_else(|| self.fix()).to_owned()
     }
 
     /// Has this as the only mistake of the file as a whole: the running daemon rejects it.

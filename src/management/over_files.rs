@@ -133,7 +133,7 @@ impl Management<OverFiles> {
         let is_of_text =
             |failure: &&Failure| matches!(failure.step.as_deref(), Some(NextStep::CheckConfig));
         let error_step = failure
-            .filter(|failure| missing.is_empty() && !is_of_text(failure))
+            .filter(|failure| !is_of_text(failure))
             .map(Failure::terminal_step);
         let settings = read.ok().or(supposed).unwrap_or_default();
         let is_read = error.is_none() || !missing.is_empty();
