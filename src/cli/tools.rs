@@ -15,7 +15,7 @@ use crate::{
     config::BrokenEntry,
     daemon_client::{self, DaemonClient},
     failure::ErrorCode,
-    management::{ServerDetails, ShownTool, ToolList, ToolRow},
+    management::{ServerDetails, ServerState, ShownTool, ToolList, ToolRow},
     wire::Raw,
 };
 
@@ -121,6 +121,7 @@ impl ListTools {
             let ServerDetails { server: row, .. } = daemon.fetch(&path).await?;
             let what = match row.left_out {
                 Some(_) => "has no usable tools",
+                None if row.state == ServerState::Connecting => "has listed no tools yet",
                 None => "has listed no tools",
             };
             let left_out = row.left_out.map(|left_out| left_out.to_string());
