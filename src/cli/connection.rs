@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::{Done, OrUndone, Output};
 use crate::{
     clients::real_path,
+    daemon,
     daemon_client::{DaemonClient, DaemonError, encoded},
     management::{DaemonLocation, Files, StatusReport},
 };
@@ -36,6 +37,9 @@ pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, Dae
         Err(absent) if absent.is_absence() => {
             let found = find_in_other_folder(files, out).await;
             found.ok_or_else(|| match (absent, files.missing_file()) {
+                (DaemonError::NotRunning(_), _) if daemon::is_taken(files.data_dir()) => {
+                    DaemonError::Passing
+                }
                 (DaemonError::NotRunning(_), None) if !files.config_file().exists() => {
                     DaemonError::NotSetUp
                 }

@@ -187,6 +187,7 @@ impl From<DaemonError> for CommandFailure {
         match error {
             DaemonError::NotRunning(None) => Self::not_reachable(what).next("`mcpproxy start`"),
             DaemonError::NotSetUp => Self::not_reachable(what).next("`mcpproxy setup`"),
+            DaemonError::Passing => Self::not_reachable(what).next("try again in a few seconds"),
             DaemonError::NotRunning(Some(_)) => Self::not_reachable(what)
                 .next("correct the name, or create the file: `mcpproxy setup`"),
             DaemonError::OtherConfiguration { .. } => unreachable(

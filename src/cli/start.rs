@@ -1,7 +1,10 @@
 //! `mcpproxy start` and `mcpproxy restart`: start the daemon in the background.
 
+use std::time::{Duration, Instant};
+
 use clap::Args;
 use serde_json::json;
+use tokio::time::sleep;
 
 use super::{
     CommandFailure, Done, Location, OrUndone, Output, background::Starter, client_warnings,
@@ -14,6 +17,9 @@ use crate::{
     doctor,
     management::{DaemonLocation, Files, Management, StatusReport},
 };
+
+/// Between two attempts to start a daemon after one that is stopping.
+const RETRY: Duration = Duration::from_millis(200);
 
 /// Start the daemon in the background
 ///
@@ -128,8 +134,17 @@ pub(super) async fn start(files: &Files, options: &[String], out: Output) -> Don
     out.progress("starting the daemon");
     let more = options.iter().map(Into::into).collect();
     let starter = Starter::new(files.clone(), None, more, out);
-    starter.begin().await?;
-    Ok(connection::open_soon(files, out).await?)
+    let deadline = Instant::now() + stop::ENDS_WITHIN;
+    loop {
+        // This also ends well where another daemon has the data folder, which may be about to end.
+        starter.begin().await?;
+        match connection::open(files, out).await {
+            Err(absent) if absent.is_not_running() && Instant::now() < deadline => {
+                sleep(RETRY).await;
+            }
+            opened => return Ok(opened?),
+        }
+    }
 }
 
 async fn say(files: &Files, daemon: &DaemonClient, done: &str, started: bool, out: Output) -> Done {

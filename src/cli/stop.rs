@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{CommandFailure, Done, Location, Output, connection, output, platform};
 use crate::{
-    daemon_client::{self, DaemonClient},
+    daemon_client::{self, DaemonClient, DaemonError},
     management::StatusReport,
     process,
     storage::{DataFile, in_words},
@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct StopCommand {}
 
 /// How long the daemon may take to end: 10 s for running calls, and then the servers' time to exit.
-const ENDS_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -29,7 +29,7 @@ impl StopCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let daemon = match connection::open(&files, out).await {
-            Err(absent) if absent.is_not_running() => {
+            Err(absent) if absent.is_not_running() && !matches!(absent, DaemonError::Passing) => {
                 let ended = process::end_left_behind(files.data_dir(), Duration::ZERO);
                 if !ended.is_empty() {
                     return say_ended(&ended.into_keys().collect::<Vec<_>>(), out);

@@ -169,6 +169,12 @@ impl DataLock {
     }
 }
 
+/// Whether a daemon has the folder. One that does not listen is starting or stopping.
+pub fn is_taken(data_dir: &Path) -> bool {
+    let file = File::open(LOCK.within(data_dir));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(true);
@@ -209,7 +215,9 @@ mod tests {
         let taken = rival.err().expect("it is taken").to_string();
         let holder = format!("another daemon (pid {})", std::process::id());
         assert!(taken.contains(&holder), "{taken}");
+        assert!(is_taken(folder.path()));
         drop(held);
+        assert!(!is_taken(folder.path()));
         assert!(take().is_ok(), "it is free again");
         drop(copy);
     }

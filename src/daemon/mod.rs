@@ -40,7 +40,7 @@ use self::{
     lock::DataLock,
     tasks::DaemonTasks,
 };
-pub use self::{serve_error::ServeError, shutdown::Signals};
+pub use self::{lock::is_taken, serve_error::ServeError, shutdown::Signals};
 pub use crate::telemetry::logging::LogFormat;
 use crate::{
     config::{

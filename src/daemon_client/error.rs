@@ -16,6 +16,9 @@ pub enum DaemonError {
     /// Nobody listens, and there is no configuration file where it is by default.
     #[error("the daemon is not running, and there is no configuration yet")]
     NotSetUp,
+    /// Nobody listens, but a daemon has the data folder.
+    #[error("the daemon is starting or stopping")]
+    Passing,
     /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
     #[error("the daemon of the data folder {} uses {served}, not {}", data_dir.display(), requested.display())]
     OtherConfiguration {
@@ -93,7 +96,7 @@ impl DaemonError {
 
     /// Whether nobody listens.
     pub fn is_not_running(&self) -> bool {
-        matches!(self, Self::NotRunning(_) | Self::NotSetUp)
+        matches!(self, Self::NotRunning(_) | Self::NotSetUp | Self::Passing)
     }
 }
 
