@@ -220,29 +220,24 @@ async fn say_to_users(
     lacked_by: &[String],
     out: Output,
 ) {
-    let (mut begin, mut held, mut run) = (Vec::new(), Vec::new(), Vec::new());
+    let mut run = Vec::new();
     let rows = servers(daemon).await.into_iter();
     for row in rows.filter(|row| used_by.contains(&row.name)) {
+        let name = &row.name;
         if let Some(step) = row.next_step.as_ref().filter(|_| row.unusable) {
-            out.note(&format!("{} cannot be used yet: {step}", row.name));
+            out.note(&format!("{name} cannot be used yet: {step}"));
             continue;
         }
-        let group = match row.standing() {
-            Standing::Disabled => continue,
-            Standing::Quarantined => &mut held,
-            Standing::Usable if lacked_by.contains(&row.name) => &mut begin,
-            Standing::Usable => &mut run,
-        };
-        group.push(row.name);
-    }
-    if !begin.is_empty() {
-        let names = begin.join(", ");
-        out.note(&format!("{names} can be used now"));
-    }
-    for name in held {
-        out.note(&format!(
-            "{name} is quarantined: `mcpproxy upstream inspect {name}`"
-        ));
+        match row.standing() {
+            Standing::Disabled => (),
+            Standing::Quarantined => out.note(&format!(
+                "{name} is quarantined: `mcpproxy upstream inspect {name}`"
+            )),
+            Standing::Usable if lacked_by.contains(name) => {
+                out.note(&format!("{name} can be used now"));
+            }
+            Standing::Usable => run.push(row.name),
+        }
     }
     if !run.is_empty() {
         let names = run.join(" ");
