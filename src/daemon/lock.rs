@@ -10,7 +10,6 @@ use std::{
 
 use super::ServeError;
 use crate::{
-    config::duration,
     management::DaemonLocation,
     storage::{self, DataFile, FileIdentity},
 };
@@ -110,15 +109,8 @@ impl DataLock {
     /// Writes down who serves.
     pub(super) fn note_address(&mut self, location: &DaemonLocation) {
         let pid = Some(format!("pid {}", std::process::id()));
-        let until = location.ends_after_idle_seconds.map(Duration::from_secs);
-        let until = until.map(|time| {
-            let time = duration::show(time);
-            format!("in the background for `mcpproxy stdio` until {time} after its last client disconnects")
-        });
-        let log = location.log_file.as_ref();
-        let log = log.map(|log| format!("its log is {}", log.display()));
         let url = location.url.clone();
-        let parts = [pid, url.clone(), until, log].into_iter().flatten();
+        let parts = [pid, url.clone()].into_iter().flatten();
         let text = parts.collect::<Vec<_>>().join(", ");
         self.note = Note { text, url };
         if let Err(error) = self.write_note().and_then(|()| self.write_address()) {
