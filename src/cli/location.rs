@@ -26,7 +26,7 @@ impl Location {
         Self { config, data_dir }
     }
 
-    /// The files at this location. Fails if one that must be a file is a folder, or the other way round.
+    /// The files at this location. Fails if the data folder is a file.
     pub(super) fn files(&self) -> Done<Files> {
         let requested = RequestedPlaces {
             config_file: self.config.clone(),
@@ -39,9 +39,6 @@ impl Location {
         let files = Management::over_files(places, variables);
         if self.data_dir.is_some() && files.data_dir().is_file() {
             return Err(DaemonError::NoFolder(files.data_dir().to_owned()).into());
-        }
-        if files.config_file().is_dir() {
-            files.written_config()?;
         }
         Ok(files)
     }
