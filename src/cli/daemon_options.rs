@@ -7,6 +7,7 @@ use clap::{Args, builder::PossibleValuesParser};
 use crate::{
     cli::{CommandFailure, Done, mistake::whole_number},
     config::{BadListen, Listen, NotLoopback, Settings},
+    daemon,
 };
 
 /// The options of a daemon, besides those that name the configuration and the data folder. `service install` writes them into its file.
@@ -72,11 +73,8 @@ impl DaemonOptions {
             None => settings.listen,
             Some(address) => read_address(&address)?,
         };
-        if let Some(file) = self.locked.as_ref().filter(|file| !file.is_file()) {
-            let what = format!("there is no lock file {}", file.display());
-            return Err(
-                CommandFailure::failed(what).next("write one with `mcpproxy upstream lock FILE`")
-            );
+        if let Some(file) = &self.locked {
+            daemon::load_lock(file, true)?;
         }
         match listen.for_this_machine() {
             Err(error) if !self.insecure => {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{pretty_json, typed::as_typed};
 use crate::{
+    daemon::ServeError,
     daemon_client::DaemonError,
     failure::{ErrorCode, Failure, as_step},
     storage::{DiskFault, in_words},
@@ -221,6 +222,12 @@ impl From<DaemonError> for CommandFailure {
             }
             DaemonError::BadAnswer { .. } => Self::failed(what).next(ONE_VERSION),
         }
+    }
+}
+
+impl From<ServeError> for CommandFailure {
+    fn from(error: ServeError) -> Self {
+        Self::failed(error.what()).next(error.next_step())
     }
 }
 

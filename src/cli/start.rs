@@ -11,8 +11,7 @@ use super::{
     connection, output, service, stop, unusable_file::refuse_unusable,
 };
 use crate::{
-    config,
-    daemon::{self, ServeError},
+    config, daemon,
     daemon_client::DaemonClient,
     doctor,
     management::{DaemonLocation, Files, Management, StatusReport},
@@ -38,14 +37,11 @@ pub(super) struct RestartCommand {}
 impl StartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files().or_undone("the daemon was not started")?;
-        let running = running(&files, out).await?;
-        let is_new = running.is_none();
         let is_configured = files.config_file().exists();
-        let daemon = match running {
-            Some(daemon) => daemon,
-            None => start(&files, &[], out).await?,
+        let (daemon, done, is_new) = match running(&files, out).await? {
+            Some(daemon) => (daemon, "already running", false),
+            None => (start(&files, &[], out).await?, "started", true),
         };
-        let done = if is_new { "started" } else { "already running" };
         say(&files, &daemon, done, is_new, out).await?;
         if is_new && !is_configured {
             out.note("there is no configuration file yet; `mcpproxy setup` creates it");
@@ -77,11 +73,7 @@ impl RestartCommand {
             });
             let is_named = named.is_some();
             if let Some(file) = named.or(settings.settings.lock_file) {
-                let failed = |error: ServeError| {
-                    CommandFailure::failed(error.what()).next(error.next_step())
-                };
-                let loaded = daemon::load_lock(&file, is_named);
-                loaded.map_err(failed).or_undone(RUNS_ON)?;
+                daemon::load_lock(&file, is_named).or_undone(RUNS_ON)?;
             }
         }
         let is_service = match &status {
@@ -89,10 +81,8 @@ impl RestartCommand {
             None => false,
         };
         let location = status.map(|status| status.location).unwrap_or_default();
-        let mut done = match &running {
-            Some(_) => "restarted".to_owned(),
-            None => "started".to_owned(),
-        };
+        let done = running.as_ref().map_or("started", |_| "restarted");
+        let mut done = done.to_owned();
         let daemon = if is_service {
             connection::open_soon(&files, out).await?
         } else {

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::DoctorFinding;
 use crate::{
     config::{self, Settings},
-    management::{ConfigReport, StatusReport},
+    management::ConfigReport,
     text::count,
 };
 
@@ -21,11 +21,14 @@ pub(super) fn has_secrets(file: &Path, known: &Settings) -> bool {
 }
 
 /// The file, and whether the daemon takes it as it stands.
-pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec<DoctorFinding> {
+pub(super) fn check(report: &ConfigReport) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let fail = |what: &str, fix: &str| DoctorFinding::fail(CONFIGURATION, what, fix);
     if let Some(error) = &report.error {
-        findings.push(fail(error, &report.error_step()));
+        findings.push(fail(
+            error,
+            report.error_step.as_deref().unwrap_or_default(),
+        ));
     }
     for (at, fault) in report.faults.iter().enumerate() {
         let fix = match at {
@@ -39,13 +42,6 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         let (what, step) = (&broken.reason, broken.step());
         let finding = DoctorFinding::of_server(CONFIGURATION, what, &step, fix);
         findings.push(finding.at(&broken.name));
-    }
-    if let Some(status) = status
-        && let Some(error) = &status.config_error
-        && report.error.is_none()
-    {
-        let what = format!("the daemon rejects the file: {error}");
-        findings.push(fail(&what, &status.config_fix()));
     }
     for warning in &report.warnings {
         let fix = if report.has_file() {

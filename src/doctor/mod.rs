@@ -111,7 +111,7 @@ pub async fn examine(
     let known = settings.as_deref().cloned().unwrap_or_default();
 
     findings.splice(0..0, program::check(status));
-    findings.extend(configuration::check(config, status));
+    findings.extend(configuration::check(config));
     // Without a configuration nobody knows which port is meant.
     let listen = settings.as_ref().map(|settings| settings.listen);
     // One that does not answer has its port; that is one finding.

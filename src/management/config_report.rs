@@ -19,9 +19,9 @@ pub struct ConfigReport {
     pub servers: usize,
     /// Why the file as a whole cannot be used.
     pub error: Option<String>,
-    /// What to do about `error`, where that is not to correct the text of the file.
+    /// What to do about `error`.
     #[serde(skip)]
-    pub(super) error_step: Option<String>,
+    pub error_step: Option<String>,
     /// The first of `faults`, if it is the address.
     #[serde(skip)]
     pub refused_listen: Option<NotLoopback>,
@@ -56,12 +56,6 @@ impl ConfigReport {
     pub fn fault_step(&self) -> String {
         let refused = self.refused_listen.as_ref();
         refused.map_or_else(|| self.fix().to_owned(), NotLoopback::step_in_file)
-    }
-
-    /// What to do about `error`.
-    pub fn error_step(&self) -> String {
-        let step = self.error_step.as_deref();
-        step.unwrap_or_else(|| self.fix()).to_owned()
     }
 
     /// Has this as the only mistake of the file as a whole: the running daemon rejects it.

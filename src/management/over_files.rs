@@ -21,7 +21,7 @@ use crate::{
         LoadError, NotLoopback, OurAddress, Places, Settings, Supposed, TextChange, Variables,
         WriteError,
     },
-    failure::{ErrorCode, Failure, NextStep, Result},
+    failure::{ErrorCode, Failure, Result},
     gate,
     keyring::{self, Keyring},
     process,
@@ -130,11 +130,7 @@ impl Management<OverFiles> {
         });
         let failure = read.as_ref().err();
         let error = failure.map(|failure| failure.error.clone());
-        let is_of_text =
-            |failure: &&Failure| matches!(failure.step.as_deref(), Some(NextStep::CheckConfig));
-        let error_step = failure
-            .filter(|failure| !is_of_text(failure))
-            .map(Failure::terminal_step);
+        let error_step = failure.map(Failure::terminal_step);
         let settings = read.ok().or(supposed).unwrap_or_default();
         let is_read = error.is_none() || !missing.is_empty();
         let refused = settings.listen.for_this_machine().err();

@@ -109,7 +109,7 @@ const STEPS: usize = 3;
 
 fn verdict(report: &ConfigReport) -> Done {
     if let Some(error) = report.error.clone() {
-        return Err(CommandFailure::failed(error).next(report.error_step()));
+        return Err(CommandFailure::failed(error).next_if(report.error_step.clone()));
     }
     if let Some(fault) = report.faults.first() {
         return Err(CommandFailure::failed(fault).next(report.fault_step()));

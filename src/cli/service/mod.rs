@@ -64,14 +64,14 @@ async fn manager_of(pid: u32) -> Option<ServiceKind> {
 
 /// The variables in the file of the service with this process id, which only systemd reads. Nothing if it is no service.
 pub(super) async fn variables(pid: u32, config_file: &Path) -> Option<Variables> {
-    let kind = manager_of(pid).await?;
+    let is_read = manager_of(pid).await? == ServiceKind::Systemd;
     let file = config_file.with_file_name(definition::ENVIRONMENT_FILE);
-    let text = (kind == ServiceKind::Systemd).then(|| std::fs::read_to_string(file).ok());
-    let text = text.flatten().unwrap_or_default();
+    let text = std::fs::read_to_string(file).ok().filter(|_| is_read);
     Some(Arc::new(move |name: &str| {
-        let mut lines = text.lines().filter_map(|line| line.split_once('='));
-        let line = lines.find(|(variable, _)| variable.trim() == name);
-        line.map(|(_, value)| value.to_owned())
+        let lines = text.iter().flat_map(|text| text.lines());
+        let mut pairs = lines.filter_map(|line| line.split_once('='));
+        let (_, value) = pairs.find(|(variable, _)| variable.trim() == name)?;
+        Some(value.to_owned())
     }))
 }
 
