@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::ServeError;
+use super::{ServeError, serve_error::ServeErrorKind};
 use crate::{
     management::DaemonLocation,
     storage::{self, DataFile, FileIdentity},
@@ -28,15 +28,7 @@ const FORKED: Duration = Duration::from_millis(250);
 pub(super) struct DataLock {
     file: File,
     data_dir: PathBuf,
-    /// The text in it.
-    note: Note,
-}
-
-/// Who serves, for people and for programs that look for the address.
-#[derive(Default)]
-struct Note {
-    text: String,
-    /// There is none without TCP.
+    /// The address in it. There is none without TCP.
     url: Option<String>,
 }
 
@@ -76,7 +68,7 @@ impl DataLock {
                 Ok(Self {
                     file,
                     data_dir: data_dir.to_owned(),
-                    note: Note::default(),
+                    url: None,
                 })
             }
             Err(TryLockError::WouldBlock) => {
@@ -92,7 +84,8 @@ impl DataLock {
                     holder => format!(" ({holder})"),
                 };
                 let folder = data_dir.display();
-                Err(ServeError::taken(
+                Err(ServeError::new(
+                    ServeErrorKind::Taken,
                     format!("another daemon{holder} uses the data folder {folder}"),
                     "use that one, or stop it first: `mcpproxy stop`",
                 ))
@@ -108,25 +101,24 @@ impl DataLock {
 
     /// Writes down who serves.
     pub(super) fn note_address(&mut self, location: &DaemonLocation) {
-        let pid = Some(format!("pid {}", std::process::id()));
-        let url = location.url.clone();
-        let parts = [pid, url.clone()].into_iter().flatten();
-        let text = parts.collect::<Vec<_>>().join(", ");
-        self.note = Note { text, url };
+        self.url.clone_from(&location.url);
         if let Err(error) = self.write_note().and_then(|()| self.write_address()) {
             tracing::warn!(%error, "the address could not be written to the data folder");
         }
     }
 
     fn write_note(&mut self) -> io::Result<()> {
+        let pid = std::process::id();
+        let url = self.url.iter().map(|url| format!(", {url}"));
+        let text = format!("pid {pid}{}", url.collect::<String>());
         let emptied = self.file.set_len(0).and_then(|()| self.file.rewind());
-        let written = emptied.and_then(|()| self.file.write_all(self.note.text.as_bytes()));
+        let written = emptied.and_then(|()| self.file.write_all(text.as_bytes()));
         written.map_err(storage::of_file(&LOCK.within(&self.data_dir)))
     }
 
     fn write_address(&self) -> io::Result<()> {
         let file = ADDRESS.within(&self.data_dir);
-        match &self.note.url {
+        match &self.url {
             Some(url) => storage::write_atomically(&file, format!("{url}\n").as_bytes()),
             // One of a daemon that was killed would lead astray.
             None => storage::remove(&file),
@@ -148,7 +140,7 @@ impl DataLock {
             self.write_note()?;
             state = LockState::TakenAgain;
         }
-        if self.note.url.is_some() && !ADDRESS.within(&self.data_dir).exists() {
+        if self.url.is_some() && !ADDRESS.within(&self.data_dir).exists() {
             self.write_address()?;
         }
         Ok(state)

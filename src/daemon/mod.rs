@@ -38,6 +38,7 @@ use self::{
     faces::BoundSockets,
     http::NotBound,
     lock::DataLock,
+    serve_error::ServeErrorKind,
     tasks::DaemonTasks,
 };
 pub use self::{lock::is_taken, serve_error::ServeError, shutdown::Signals};
@@ -205,7 +206,10 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         config::process_environment(),
         keyring::lookup(&options.places, &config::process_environment()),
     )
-    .map_err(|error| ServeError::config(error.to_string(), error.next_step().at_terminal("")))?;
+    .map_err(|error| {
+        let step = error.next_step().at_terminal("");
+        ServeError::new(ServeErrorKind::Config, error.to_string(), step)
+    })?;
     let settings = keeper.settings();
     if options.tcp == Tcp::Always {
         check_listen(&settings, &options)

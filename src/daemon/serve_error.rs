@@ -8,13 +8,14 @@ use crate::{failure::ErrorCode, storage};
 #[derive(Debug, thiserror::Error)]
 #[error("{}{what}", self.outcome())]
 pub struct ServeError {
-    kind: Kind,
+    kind: ServeErrorKind,
     what: String,
     step: String,
 }
 
+/// Why a daemon does not serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum ServeErrorKind {
     /// A flag makes no sense.
     Usage,
     /// Another daemon has the data folder.
@@ -30,20 +31,24 @@ enum Kind {
 impl ServeError {
     /// The exit code of the command line.
     pub fn exit_code(&self) -> u8 {
-        if self.kind == Kind::Usage { 2 } else { 1 }
+        if self.kind == ServeErrorKind::Usage {
+            2
+        } else {
+            1
+        }
     }
 
     /// The code of the failure.
     pub fn code(&self) -> ErrorCode {
         match self.kind {
-            Kind::Config => ErrorCode::ConfigUnusable,
+            ServeErrorKind::Config => ErrorCode::ConfigUnusable,
             _ => ErrorCode::Internal,
         }
     }
 
     /// Whether another daemon has the data folder.
     pub fn is_taken(&self) -> bool {
-        self.kind == Kind::Taken
+        self.kind == ServeErrorKind::Taken
     }
 
     /// What failed, without what became of the daemon.
@@ -58,39 +63,29 @@ impl ServeError {
 
     fn outcome(&self) -> &'static str {
         match self.kind {
-            Kind::Ended => "",
+            ServeErrorKind::Ended => "",
             _ => "the daemon was not started: ",
         }
     }
 
-    fn new(kind: Kind, what: impl Into<String>, step: impl Into<String>) -> Self {
+    /// An error of this kind: what failed, and what to do about it.
+    pub(super) fn new(
+        kind: ServeErrorKind,
+        what: impl Into<String>,
+        step: impl Into<String>,
+    ) -> Self {
         let (what, step) = (what.into(), step.into());
         Self { kind, what, step }
     }
 
     /// A flag makes no sense, and what would.
     pub fn usage(what: impl Into<String>, step: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, what, step)
-    }
-
-    /// Another daemon has the data folder, and what can be done instead.
-    pub fn taken(what: impl Into<String>, step: impl Into<String>) -> Self {
-        Self::new(Kind::Taken, what, step)
-    }
-
-    /// Why the configuration cannot be used, and what to do about it.
-    pub fn config(what: impl Into<String>, step: impl Into<String>) -> Self {
-        Self::new(Kind::Config, what, step)
+        Self::new(ServeErrorKind::Usage, what, step)
     }
 
     /// What failed, and what to do about it.
     pub fn failed(what: impl Into<String>, step: impl Into<String>) -> Self {
-        Self::new(Kind::Failed, what, step)
-    }
-
-    /// What ended one that served, and what to do about it.
-    pub fn ended(what: impl Into<String>, step: impl Into<String>) -> Self {
-        Self::new(Kind::Ended, what, step)
+        Self::new(ServeErrorKind::Failed, what, step)
     }
 
     /// Something that has to be done with the data folder, at this path, failed.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 pub use self::signals::Signals;
-use super::{RunningDaemon, ServeError, watchdog};
+use super::{RunningDaemon, ServeError, serve_error::ServeErrorKind, watchdog};
 use crate::storage::in_words;
 
 impl Signals {
@@ -50,7 +50,7 @@ pub(super) async fn until(
         }
     }
     if lost.is_cancelled() {
-        return Err(ServeError::ended(LOST, LOST_STEP));
+        return Err(ServeError::new(ServeErrorKind::Ended, LOST, LOST_STEP));
     }
     Ok(())
 }
