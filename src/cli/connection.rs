@@ -18,7 +18,7 @@ use crate::{
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
 /// Between two attempts.
-const RETRY: Duration = Duration::from_millis(50);
+pub(super) const RETRY: Duration = Duration::from_millis(50);
 
 /// Where a daemon listens and keeps its files; nothing where none runs.
 pub(super) fn location_of(daemon: &DaemonClient) -> Option<DaemonLocation> {
@@ -151,10 +151,12 @@ pub(super) async fn refuse_other(files: &Files) -> Result<(), DaemonError> {
     }
 }
 
+/// Has a daemon read its files again.
+pub(super) const RELOAD: &str = "/api/v1/config/reload";
+
 /// The status of a daemon after it has read its files again: they may have changed a moment ago.
 pub(super) async fn status_now(daemon: &mut DaemonClient) -> Result<StatusReport, DaemonError> {
-    let reload = "/api/v1/config/reload";
-    let _ = daemon.ask(Method::POST, reload, "").await;
+    let _ = daemon.ask(Method::POST, RELOAD, "").await;
     daemon.fetch("/api/v1/status").await
 }
 

@@ -175,8 +175,9 @@ async fn lacking(files: &Files, out: Output) -> Vec<String> {
         return Vec::new();
     };
     let rows = servers(&mut daemon).await.into_iter();
-    let lacking = rows.filter(|row| row.unusable);
-    lacking.map(|row| row.name).collect()
+    rows.filter(|row| row.unusable)
+        .map(|row| row.name)
+        .collect()
 }
 
 /// Has a running daemon read its secrets again, and returns the connection. If that fails, the secret is stored all the same.
@@ -185,8 +186,7 @@ async fn put_in_force(files: &Files, out: Output) -> Option<DaemonClient> {
         let Some(mut daemon) = connection::open_if_running(files, out).await? else {
             return Ok(None);
         };
-        let reload = "/api/v1/config/reload";
-        daemon.ask(Method::POST, reload, "").await?;
+        daemon.ask(Method::POST, connection::RELOAD, "").await?;
         Ok::<_, DaemonError>(Some(daemon))
     };
     reloaded.await.unwrap_or_else(|error| {

@@ -1,6 +1,6 @@
 //! `mcpproxy start` and `mcpproxy restart`: start the daemon in the background.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
@@ -16,9 +16,6 @@ use crate::{
     doctor,
     management::{DaemonLocation, Files, Management, StatusReport},
 };
-
-/// Between two attempts to start a daemon after one that is stopping.
-const RETRY: Duration = Duration::from_millis(200);
 
 /// Start the daemon in the background
 ///
@@ -58,20 +55,14 @@ impl RestartCommand {
         if let Some(daemon) = &mut running {
             // A running daemon keeps its last good settings. With a faulty file a new one would not start.
             const RUNS_ON: &str = "the daemon was not restarted and is still running";
-            let settings = files.supposed_settings().map_err(|error| {
-                let failure = CommandFailure::from(error).undone(RUNS_ON);
-                failure.next("`mcpproxy config edit`")
-            })?;
+            let settings = files.supposed_settings().or_undone(RUNS_ON)?;
             let now = connection::status_now(daemon).await?;
             if now.config_error.is_some() && !would_start(&files, now.pid).await {
-                refuse_unusable(&files, Some(now), RUNS_ON)?;
+                return refuse_unusable(&files, Some(now), RUNS_ON);
             }
-            let options = status.as_ref().map(|status| &status.location.serve_options);
-            let named = options.and_then(|options| {
-                let at = options.iter().position(|option| option == "--locked")?;
-                options.get(at + 1).map(Into::into)
-            });
-            let is_named = named.is_some();
+            let options = &now.location.serve_options;
+            let is_named = options.iter().any(|option| option == "--locked");
+            let named = now.location.lock_file.filter(|_| is_named);
             if let Some(file) = named.or(settings.settings.lock_file) {
                 daemon::load_lock(&file, is_named).or_undone(RUNS_ON)?;
             }
@@ -130,7 +121,7 @@ pub(super) async fn start(files: &Files, options: &[String], out: Output) -> Don
         starter.begin().await?;
         match connection::open(files, out).await {
             Err(absent) if absent.is_not_running() && Instant::now() < deadline => {
-                sleep(RETRY).await;
+                sleep(connection::RETRY).await;
             }
             opened => return Ok(opened?),
         }

@@ -54,8 +54,7 @@ impl StopCommand {
 fn say_ended(servers: &[ServerName], out: Output) -> Done {
     let names: Vec<&str> = servers.iter().map(ServerName::as_str).collect();
     if out.is_json() {
-        let ended = json!({ "stopped": false, "left_servers_stopped": names });
-        return output::print_value(&ended);
+        return output::print_value(&json!({ "stopped": false, "left_servers_stopped": names }));
     }
     let names = names.join(", ");
     out.done(&format!(

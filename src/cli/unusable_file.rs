@@ -1,11 +1,15 @@
 //! A configuration file that the running daemon cannot use: the step, and the refusal to continue.
 
 use super::{CommandFailure, Done, output};
-use crate::management::{Files, StatusReport};
+use crate::{
+    failure::NextStep,
+    management::{Files, StatusReport},
+};
 
 /// The step to correct a file that the daemon rejects.
 pub(super) fn correct_the_file(status: &StatusReport, files: &Files) -> String {
-    let step = status.config_fix();
+    let step = status.config_step.as_ref();
+    let step = step.unwrap_or(&NextStep::CheckConfig).at_terminal("");
     if status.config_file == files.config_file() {
         return step;
     }

@@ -263,12 +263,6 @@ impl ConfigError {
         matches!(findings, [one] if matches!(one.kind, FindingKind::OwnVariable(_)))
     }
 
-    /// Whether nothing but variables is missing.
-    pub(super) fn lacks_variables_only(&self) -> bool {
-        let mut findings = self.findings().iter().map(ConfigFinding::missing_variable);
-        !self.findings().is_empty() && findings.all(|missing| missing.is_some())
-    }
-
     /// The findings; none where the text is not JSON.
     pub fn findings(&self) -> &[ConfigFinding] {
         match self {

@@ -75,7 +75,10 @@ impl LoadError {
             Self::Unusable { reason, .. } if reason.is_of_own_variable() => {
                 NextStep::act("correct the variable, or unset it").for_all()
             }
-            Self::Unusable { reason, .. } if reason.lacks_variables_only() => {
+            // Nothing else is wrong; a wrong syntax has no findings.
+            Self::Unusable { reason, .. }
+                if self.missing_variables().count() == reason.findings().len().max(1) =>
+            {
                 let missing: BTreeSet<&str> = self.missing_variables().collect();
                 let names = missing.iter().copied().collect::<Vec<_>>().join(", ");
                 let request =

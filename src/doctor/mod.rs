@@ -115,9 +115,8 @@ pub async fn examine(
     // Without a configuration nobody knows which port is meant.
     let listen = settings.as_ref().map(|settings| settings.listen);
     // One that does not answer has its port; that is one finding.
-    if !matches!(daemon, SeenDaemon::Unusable(..)) {
-        findings.extend(port::check(listen, status, files.places()).await);
-    }
+    let listen = listen.filter(|_| !matches!(daemon, SeenDaemon::Unusable(..)));
+    findings.extend(port::check(listen, status, files.places()).await);
     let has_secrets = configuration::has_secrets(files.config_file(), &known);
     findings.extend(files::configuration(files.config_file(), has_secrets));
     // A data folder that is none is a finding of the configuration.

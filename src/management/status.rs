@@ -78,14 +78,6 @@ pub struct StatusReport {
     pub config_step: Option<NextStep>,
 }
 
-impl StatusReport {
-    /// What to do about `config_error`, in the words of a terminal. An older daemon does not say.
-    pub fn config_fix(&self) -> String {
-        let step = self.config_step.as_ref();
-        step.unwrap_or(&NextStep::CheckConfig).at_terminal("")
-    }
-}
-
 /// The remark on a daemon of another version than this program.
 pub fn version_note(theirs: &str) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");

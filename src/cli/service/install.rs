@@ -126,7 +126,9 @@ impl InstallService {
             logs: logs(file.kind, &definition),
             ..InstallReport::default()
         };
-        let other = other_daemon(files.data_dir()).await;
+        // Whoever started the daemon of the data folder.
+        let other = DaemonClient::connect(files.data_dir()).await.ok();
+        let other = other.and_then(|daemon| Some(daemon.status_report()?.pid));
         let others = (other, is_served || other.is_some());
         self.register(file.kind, others, &mut report).await?;
         report
@@ -221,12 +223,6 @@ pub(in crate::cli) async fn install(files: &Files) -> Done<InstallReport> {
         });
     }
     usual.install(files, true).await
-}
-
-/// The daemon that serves this data folder, whoever started it.
-async fn other_daemon(data_dir: &Path) -> Option<u32> {
-    let daemon = DaemonClient::connect(data_dir).await.ok()?;
-    Some(daemon.status_report()?.pid)
 }
 
 fn write(file: &ServiceFile, text: &str) -> Done {
