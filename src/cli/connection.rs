@@ -144,11 +144,9 @@ pub(super) async fn refuse_other(files: &Files) -> Result<(), DaemonError> {
     if files.places().requested_by().is_none() {
         return Ok(());
     }
-    match DaemonClient::connect(files.data_dir()).await {
-        Ok(daemon) => check_file(files, daemon).map(drop),
-        // A later connection fails with the reason.
-        Err(_) => Ok(()),
-    }
+    // Where there is none, a later connection fails with the reason.
+    let daemon = DaemonClient::connect(files.data_dir()).await;
+    daemon.map_or(Ok(()), |daemon| check_file(files, daemon).map(drop))
 }
 
 /// Has a daemon read its files again.

@@ -41,7 +41,8 @@ impl StatusCommand {
         let mut daemon = connection::open(&files, out).await?;
         let mut status = daemon.status().clone();
         if let Some(WaitFor::Attention) = self.wait_for {
-            while !needs_attention(&daemon_client::read("GET /api/v1/status", &status)?) {
+            let is_due = |it: &StatusReport| !it.problems.is_empty() || it.config_error.is_some();
+            while !is_due(&daemon_client::read("GET /api/v1/status", &status)?) {
                 tokio::time::sleep(POLL_INTERVAL).await;
                 status = daemon.get("/api/v1/status").await.map_err(gone)?;
             }
@@ -73,11 +74,6 @@ fn gone(error: DaemonError) -> CommandFailure {
         }
         other => other.into(),
     }
-}
-
-/// Whether something needs a person.
-fn needs_attention(report: &StatusReport) -> bool {
-    !report.problems.is_empty() || report.config_error.is_some()
 }
 
 fn facts(

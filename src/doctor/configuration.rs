@@ -25,10 +25,8 @@ pub(super) fn check(report: &ConfigReport) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let fail = |what: &str, fix: &str| DoctorFinding::fail(CONFIGURATION, what, fix);
     if let Some(error) = &report.error {
-        findings.push(fail(
-            error,
-            report.error_step.as_deref().unwrap_or_default(),
-        ));
+        let step = report.error_step.as_deref().unwrap_or_default();
+        findings.push(fail(error, step));
     }
     for (at, fault) in report.faults.iter().enumerate() {
         let fix = match at {
@@ -55,12 +53,11 @@ pub(super) fn check(report: &ConfigReport) -> Vec<DoctorFinding> {
         let what = format!("no mistakes, {}", count(report.servers, "server"));
         findings.push(DoctorFinding::ok(CONFIGURATION, what));
     }
-    let file = &report.config_file;
-    let placed = |finding: DoctorFinding| match finding.place {
-        Some(_) => finding,
-        None => finding.at(file),
-    };
-    findings.into_iter().map(placed).collect()
+    for finding in &mut findings {
+        let file = || report.config_file.clone();
+        finding.place.get_or_insert_with(file);
+    }
+    findings
 }
 
 #[cfg(test)]

@@ -55,7 +55,14 @@ impl WriteLock {
         }
         std::fs::write(&file, &text).map_err(DiskFault::of("write", &file))?;
         if out.is_json() {
-            return output::print_value(&written(&file, &text, &changes));
+            let (tools, servers) = counted(&text);
+            return output::print_value(&json!({
+                "file": file,
+                "tools": tools,
+                "servers": servers.len(),
+                "lost": changes.lost,
+                "changed": changes.changed,
+            }));
         }
         out.done(&format!("wrote {}: {summary}", file.display()));
         for (what, tools) in [
@@ -74,18 +81,6 @@ impl WriteLock {
         ));
         Ok(())
     }
-}
-
-/// The report for programs.
-fn written(file: &Path, text: &str, changes: &LockChanges) -> Value {
-    let (tools, servers) = counted(text);
-    json!({
-        "file": file,
-        "tools": tools,
-        "servers": servers.len(),
-        "lost": changes.lost,
-        "changed": changes.changed,
-    })
 }
 
 /// The number of tools in a lock file, and their servers.
