@@ -15,7 +15,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use super::{CommandFailure, Done, Output, connection, failure::own_program, output, platform};
+use super::{
+    CommandFailure, Done, OrUndone, Output, connection, failure::own_program, output, platform,
+};
 use crate::{
     config::duration,
     daemon::ServeError,
@@ -109,7 +111,6 @@ pub(super) fn start(data_dir: &Path) -> Done {
         // Nobody waits any more.
         let _ = sender.send(line);
     });
-    let log = log_file(data_dir);
     let what = match first_line.recv_timeout(SERVES_WITHIN) {
         Ok(line) => match StartReport::parse(line.as_bytes()) {
             Some(report) => return report.outcome(),
@@ -117,7 +118,7 @@ pub(super) fn start(data_dir: &Path) -> Done {
         },
         Err(_) => format!("it was not ready within {} s", SERVES_WITHIN.as_secs()),
     };
-    let what = format!("{what}; its log: {}", log.display());
+    let what = format!("{what}; its log: {}", log_file(data_dir).display());
     Err(CommandFailure::failed(what))
 }
 
@@ -155,6 +156,10 @@ impl Starter {
 
     /// Returns when the daemon, or another one, has the data folder.
     pub(super) async fn begin(&self) -> Done {
+        // The process would say that --config names it.
+        if let Some(missing) = self.files.missing_file() {
+            return Err(missing.failure()).or_undone("the daemon was not started");
+        }
         let mut command = tokio::process::Command::new(own_program(process::own_program())?);
         command
             .args(["-o", "json", "--config"])

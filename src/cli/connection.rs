@@ -36,7 +36,8 @@ pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, Dae
     let daemon = match connected.and_then(|daemon| check_file(files, daemon)) {
         Err(absent) if absent.is_absence() => {
             let found = find_in_other_folder(files, out).await;
-            found.ok_or_else(|| match (absent, files.missing_file()) {
+            let missing = files.missing_file().map(|missing| missing.to_string());
+            found.ok_or_else(|| match (absent, missing) {
                 (DaemonError::NotRunning(_), _) if daemon::is_taken(files.data_dir()) => {
                     DaemonError::Passing
                 }
@@ -120,7 +121,8 @@ pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonCli
         }
         Err(failure) => return Err(failure),
     };
-    if let Some(note) = files.missing_file().or(stopped) {
+    let missing = files.missing_file().map(|missing| missing.to_string());
+    if let Some(note) = missing.or(stopped) {
         out.note(&note);
     }
     Ok(DaemonClient::over_files(files.clone()))

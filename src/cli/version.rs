@@ -38,10 +38,7 @@ impl VersionCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let connected = DaemonClient::connect(files.data_dir()).await;
-        let status = connected
-            .as_ref()
-            .ok()
-            .and_then(DaemonClient::status_report);
+        let status = connected.iter().find_map(DaemonClient::status_report);
         let versions = Versions {
             own: ProgramVersion::own(),
             daemon: status.map(|status| status.version),

@@ -1,6 +1,6 @@
 //! What `config check` finds, as findings.
 
-use std::path::Path;
+use std::{iter, path::Path};
 
 use super::DoctorFinding;
 use crate::{
@@ -28,13 +28,9 @@ pub(super) fn check(report: &ConfigReport) -> Vec<DoctorFinding> {
         let step = report.error_step.as_deref().unwrap_or_default();
         findings.push(fail(error, step));
     }
-    for (at, fault) in report.faults.iter().enumerate() {
-        let fix = match at {
-            0 => report.fault_step(),
-            _ => report.fix().to_owned(),
-        };
-        findings.push(fail(fault, &fix));
-    }
+    let fixes = iter::once(report.fault_step()).chain(iter::repeat(report.fix().to_owned()));
+    let faults = report.faults.iter().zip(fixes);
+    findings.extend(faults.map(|(fault, fix)| fail(fault, &fix)));
     for broken in &report.broken {
         let fix = broken.step_at_terminal();
         let (what, step) = (&broken.reason, broken.step());

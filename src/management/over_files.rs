@@ -206,16 +206,16 @@ impl Management<OverFiles> {
     }
 
     /// A mistake if the configuration file was requested by name and does not exist.
-    pub fn missing_file(&self) -> Option<String> {
+    pub fn missing_file(&self) -> Option<LoadError> {
         let (file, by) = (&self.0.places.config_file, self.0.places.requested_by()?);
-        let file = (!file.exists()).then(|| file.display())?;
-        Some(format!("there is no file {file}, which {by} names"))
+        let file = (!file.exists()).then(|| file.clone())?;
+        Some(LoadError::Missing { file, by })
     }
 
     fn faults(&self, settings: &Settings, refused: Option<NotLoopback>) -> Vec<String> {
         // A file that is missing names no address.
         let listen = refused.map(|refused| format!("`listen`: {}", refused.in_file()));
-        let missing = self.missing_file();
+        let missing = self.missing_file().map(|missing| missing.to_string());
         let folder = self.data_dir();
         let folder = (folder.exists() && !folder.is_dir())
             .then(|| format!("`data_dir`: {} is not a folder", folder.display()));
