@@ -124,9 +124,15 @@ impl ConfigFinding {
     /// The operator's next step where only a variable or a secret is missing.
     pub(super) fn step(&self) -> Option<NextStep> {
         match &self.kind {
-            FindingKind::LacksVariable(name) => Some(NextStep::SetVariable { name: name.clone() }),
+            FindingKind::LacksVariable(name) => Some(NextStep::SetVariable {
+                name: name.clone(),
+                also: Vec::new(),
+            }),
             FindingKind::LacksSecret { name, why } => Some(match &**why {
-                NoSecret::Missing => NextStep::SetSecret { name: name.clone() },
+                NoSecret::Missing => NextStep::SetSecret {
+                    name: name.clone(),
+                    also: Vec::new(),
+                },
                 NoSecret::NotHere => NextStep::fix("use a variable of the daemon: `${NAME}`"),
                 NoSecret::Unreadable { how, .. } => NextStep::act(how),
             }),

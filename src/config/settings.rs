@@ -1,11 +1,6 @@
 //! The settings in force: typed, checked, immutable. They are published whole and read where they are used.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -166,28 +161,12 @@ impl BrokenEntry {
         findings.any(|finding| finding.missing_variable().is_some())
     }
 
-    /// The operator's next step.
+    /// The operator's next step, with all missing variables or secrets.
     pub fn step(&self) -> NextStep {
         let mut steps = self.findings.iter().filter_map(ConfigFinding::step);
-        steps.next().unwrap_or(NextStep::FIX)
-    }
-
-    /// The next step in words for a terminal, with all missing variables or the commands for all missing secrets.
-    pub fn step_at_terminal(&self) -> String {
-        let findings = self.findings.iter();
-        match self.step() {
-            NextStep::SetVariable { .. } => {
-                let missing = findings.filter_map(ConfigFinding::missing_variable);
-                NextStep::set_variables(missing.collect::<BTreeSet<_>>())
-            }
-            NextStep::SetSecret { .. } => {
-                let steps = findings.filter_map(ConfigFinding::step);
-                let secrets = steps.filter(|step| matches!(step, NextStep::SetSecret { .. }));
-                let commands = secrets.map(|step| step.at_terminal(&self.name));
-                Vec::from_iter(commands.collect::<BTreeSet<_>>()).join(", ")
-            }
-            step => step.at_terminal(&self.name),
-        }
+        let mut first = steps.next().unwrap_or(NextStep::FIX);
+        steps.for_each(|step| first.join(step));
+        first
     }
 }
 

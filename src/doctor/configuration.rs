@@ -32,8 +32,8 @@ pub(super) fn check(report: &ConfigReport) -> Vec<DoctorFinding> {
     let faults = report.faults.iter().zip(fixes);
     findings.extend(faults.map(|(fault, fix)| fail(fault, &fix)));
     for broken in &report.broken {
-        let fix = broken.step_at_terminal();
         let (what, step) = (&broken.reason, broken.step());
+        let fix = step.at_terminal(&broken.name);
         let finding = DoctorFinding::of_server(CONFIGURATION, what, &step, fix);
         findings.push(finding.at(&broken.name));
     }

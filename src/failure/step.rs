@@ -22,11 +22,17 @@ pub enum NextStep {
     SetSecret {
         /// The secret's name.
         name: String,
+        /// The names of the others that are missing, too.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<String>,
     },
     /// Set the variable to which its entry refers, in the daemon's environment.
     SetVariable {
         /// The variable's name.
         name: String,
+        /// The names of the others that are missing, too.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<String>,
     },
     /// Log in to it.
     LogIn,
@@ -128,6 +134,18 @@ impl NextStep {
         Self::FixEntry {
             how: Some(how.into()),
             key: None,
+        }
+    }
+
+    /// With what `other` names, too, where both store secrets or both set variables.
+    pub fn join(&mut self, other: Self) {
+        if let (Self::SetSecret { name, also }, Self::SetSecret { name: other, .. })
+        | (Self::SetVariable { name, also }, Self::SetVariable { name: other, .. }) =
+            (self, other)
+            && *name != other
+            && !also.contains(&other)
+        {
+            also.push(other);
         }
     }
 
@@ -242,8 +260,12 @@ impl NextStep {
             Self::RunByHand => format!(
                 "run its command by hand to see why: `mcpproxy upstream show {server}` prints it"
             ),
-            Self::SetSecret { name } => format!("`mcpproxy secret set {name}`"),
-            Self::SetVariable { name } => Self::set_variables([name]),
+            Self::SetSecret { name, also } => {
+                each(name, also, |name| format!("`mcpproxy secret set {name}`")).join(", ")
+            }
+            Self::SetVariable { name, also } => {
+                Self::set_variables(each(name, also, str::to_owned))
+            }
             Self::LogIn => format!("`mcpproxy upstream login {server}`"),
             Self::Review => format!("`mcpproxy upstream inspect {server}`"),
             Self::Enable => format!("`mcpproxy upstream enable {server}`"),
@@ -331,8 +353,9 @@ impl NextStep {
             Self::Restart => format!("POST /api/v1/servers/{server}/restart restarts it."),
             Self::Remove => format!("DELETE /api/v1/servers/{server} removes it."),
             Self::RunByHand => "Its log is empty: run its command by hand.".to_owned(),
-            Self::SetVariable { name } => {
-                format!("Set {name} in the daemon's environment, then restart the daemon.")
+            Self::SetVariable { name, also } => {
+                let names = each(name, also, str::to_owned).join(" and ");
+                format!("Set {names} in the daemon's environment, then restart the daemon.")
             }
             Self::FindType => format!(
                 "Check the path of its `url` (/mcp or /sse), or set `type` to auto with PATCH /api/v1/servers/{server}."
@@ -351,9 +374,10 @@ impl NextStep {
                 format!("{how}: PATCH /api/v1/servers/{server}.")
             }
             Self::Wait => "Nothing to do: mcpproxy keeps trying.".to_owned(),
-            Self::SetSecret { name } => {
-                let name = encoded(name);
-                format!("PUT /api/v1/secrets/{name} stores it.")
+            Self::SetSecret { name, also } => {
+                let stores =
+                    |name: &str| format!("PUT /api/v1/secrets/{} stores it", encoded(name));
+                each(name, also, stores).join(", ") + "."
             }
             Self::ShowServer => format!("GET /api/v1/servers/{server} shows the server."),
             Self::ShowTools => "GET /api/v1/tools lists the tools.".to_owned(),
@@ -384,6 +408,12 @@ impl NextStep {
     }
 }
 
+/// The first name and the others, each in these words.
+fn each(first: &str, others: &[String], words: impl Fn(&str) -> String) -> Vec<String> {
+    let names = std::iter::once(first).chain(others.iter().map(String::as_str));
+    names.map(words).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::NextStep;
@@ -392,6 +422,7 @@ mod tests {
     fn a_step_reads_back_and_one_of_a_later_version_too() {
         let step = NextStep::SetSecret {
             name: "gh".to_owned(),
+            also: Vec::new(),
         };
         let text = serde_json::to_string(&step).expect("JSON");
         assert_eq!(text, r#"{"do":"set_secret","name":"gh"}"#);

@@ -256,7 +256,7 @@ impl<B: Backing> Management<B> {
         let entry = broken.unresolved.as_deref();
         let listed = view.listed(&broken.name, entry);
         let fix = broken.step();
-        let correct = broken.step_at_terminal();
+        let correct = fix.at_terminal(&broken.name);
         let review = view.next_step(ErrorCode::ServerQuarantined, &broken.name);
         let review = review.filter(|_| quarantined);
         let review = review.map(|step| step.at_terminal(&broken.name));
@@ -293,7 +293,8 @@ impl<B: Backing> Management<B> {
 
     /// Why the lists of a quarantined server with an unusable entry are not known, and what to do about it.
     pub(super) fn why_not_listed(broken: &BrokenEntry) -> String {
-        format!("{}; {}", broken.reason, broken.step_at_terminal())
+        let step = broken.step().at_terminal(&broken.name);
+        format!("{}; {step}", broken.reason)
     }
 }
 

@@ -118,7 +118,7 @@ fn verdict(report: &ConfigReport) -> Done {
     for entry in &report.broken {
         let step = match entry.step() {
             NextStep::FixEntry { how: None, .. } => "`mcpproxy config edit`".to_owned(),
-            _ => entry.step_at_terminal(),
+            step => step.at_terminal(&entry.name),
         };
         if steps.len() < STEPS && !steps.contains(&step) {
             steps.push(step);

@@ -89,10 +89,13 @@ fn what_is_missing_is_named_with_the_next_step_and_breaks_its_server_only() {
     assert_eq!(settings.broken[0].reason, reason);
     let step = NextStep::SetSecret {
         name: "a/b".to_owned(),
+        also: vec!["c".to_owned()],
     };
     assert_eq!(settings.broken[0].step(), step);
     let steps = "`mcpproxy secret set a/b`, `mcpproxy secret set c`";
-    assert_eq!(settings.broken[0].step_at_terminal(), steps);
+    assert_eq!(step.at_terminal("s"), steps);
+    let requests = "PUT /api/v1/secrets/a%2Fb stores it, PUT /api/v1/secrets/c stores it.";
+    assert_eq!(step.over_rest("s").as_deref(), Some(requests));
     assert!(settings.servers.contains_key("t"));
     let error = read(r#"{"api_key": "${keyring:k}"}"#, &[]).expect_err("it is missing");
     assert!(error.contains("`api_key` needs the secret k"), "{error}");
