@@ -96,7 +96,7 @@ pub enum Refused {
     /// Its token is unknown.
     #[error("the token is unknown")]
     UnknownToken,
-    /// It needs no token, and identifies itself in another way, which means nothing here.
+    /// It identifies itself in another way, which means nothing here.
     #[error("the header authorization is not `Bearer TOKEN`")]
     NoBearer,
     /// A header with a credential cannot be read.
@@ -176,7 +176,7 @@ impl Access {
             // A token that is sent has to be good, even where none is needed.
             Err(Refused::NoCredential) if token.is_some() => Err(Refused::UnknownToken),
             Err(Refused::NoCredential) if is_open => self.without_token(settings, headers, peer),
-            Err(Refused::NoCredential) => Err(lacking(auth, peer)),
+            Err(Refused::NoCredential) => Err(lacking(auth, headers, peer)),
             identified => identified,
         }
     }
@@ -408,12 +408,13 @@ fn by_token(auth: &ServerAuth, headers: &HeaderMap) -> Result<Caller, Refused> {
 }
 
 /// What a request without a credential lacks: the name of a user, where it is from a trusted proxy.
-fn lacking(auth: Option<&ServerAuth>, peer: Peer) -> Refused {
+fn lacking(auth: Option<&ServerAuth>, headers: &HeaderMap, peer: Peer) -> Refused {
     let names = auth.filter(|auth| auth.providers.contains(&Provider::Forwarded));
     match (names.map(|auth| &auth.forwarded), peer) {
         (Some(names), Peer::Network(address)) if is_trusted(names, address.ip()) => {
             Refused::NoUser(names.header.clone())
         }
+        _ if headers.contains_key(header::AUTHORIZATION) => Refused::NoBearer,
         _ => Refused::NoCredential,
     }
 }

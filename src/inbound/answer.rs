@@ -88,7 +88,7 @@ pub(super) fn busy() -> Response {
 pub(super) fn method_not_allowed(allow: &'static str) -> Response {
     let (error, hint) = match allow {
         "GET" => (
-            "nothing was done: the session_id is missing".to_owned(),
+            "nothing was done: the address has no valid session_id".to_owned(),
             "Open the stream with GET; its first event names the address for messages.",
         ),
         "POST" => (
@@ -149,7 +149,7 @@ pub fn unauthorized(why: &Refused) -> Response {
             format!("Let the reverse proxy send {} {}.", bad.wanted, bad.header)
         }
         Refused::NoBearer => {
-            "Send no header Authorization, or a valid token in it: Bearer TOKEN.".to_owned()
+            "Send a token in it as Bearer TOKEN; where none is needed, leave the header out.".to_owned()
         }
         Refused::NoUser(_) => {
             "Let the reverse proxy send it, or send a token from the user.".to_owned()
@@ -161,13 +161,13 @@ pub fn unauthorized(why: &Refused) -> Response {
     let error = failure.as_rpc_error();
     let response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
     let challenge = match why {
-        Refused::NoCredential | Refused::NoUser(_) => r#"Bearer realm="mcpproxy""#,
+        Refused::NoCredential | Refused::NoBearer | Refused::NoUser(_) => {
+            r#"Bearer realm="mcpproxy""#
+        }
         Refused::UnknownToken | Refused::ExpiredToken => {
             r#"Bearer realm="mcpproxy", error="invalid_token""#
         }
-        Refused::NoBearer | Refused::BadHeader(_) => {
-            r#"Bearer realm="mcpproxy", error="invalid_request""#
-        }
+        Refused::BadHeader(_) => r#"Bearer realm="mcpproxy", error="invalid_request""#,
     };
     ([(header::WWW_AUTHENTICATE, challenge)], response).into_response()
 }
