@@ -158,7 +158,7 @@ impl Router {
 
 /// The failure for a URI that no server has.
 pub(super) fn unknown_resource(uri: &str) -> Failure {
-    let hint = "Nothing was read. Look the URI up in the list of resources and resource templates.";
+    let hint = "Look the URI up in the list of resources and resource templates.";
     let error = format!("Resource not found: {uri:?}");
-    Failure::new(ErrorCode::UnknownResource, error, hint)
+    Failure::not_run(ErrorCode::UnknownResource, error, hint)
 }
