@@ -167,8 +167,7 @@ fn why_absent(call: &Call<'_>, now: &Moment, failure: Failure) -> Failure {
 /// The failure of a name without a server.
 fn without_server(name: &str) -> Failure {
     let error = format!("{name:?} is not of the form server:tool");
-    let hint =
-        "Write the name as server:tool: one of \"closest\", or one that retrieve_tools finds.";
+    let hint = "Find the tool with retrieve_tools and use its \"name\".";
     Failure::for_agents(ErrorCode::UnknownTool, error, hint, NextStep::ShowTools)
 }
 
