@@ -144,9 +144,14 @@ impl ServerRow {
         self.is_failing() || self.held.is_some() || self.left_out.is_some() || waits
     }
 
-    /// The step that this row names.
+    /// The step that this row names. Its data have no command.
     pub(super) fn own_step(self) -> Option<NextStep> {
-        self.step.or(self.next_step.map(NextStep::act))
+        match (self.step, self.next_step) {
+            (Some(NextStep::Act { how, .. }), Some(typed)) => {
+                Some(NextStep::act(typed).or_request(how))
+            }
+            (step, typed) => step.or(typed.map(NextStep::act)),
+        }
     }
 
     /// The row of a server that was removed: its last error stays, but nothing that promises another attempt.
@@ -380,6 +385,18 @@ mod tests {
         let row = r#"{"name":"a","state":"Dreaming","mood":1}"#;
         let row: ServerRow = serde_json::from_str(row).expect("a row");
         assert_eq!(row.state, ServerState::Unknown);
+    }
+
+    #[test]
+    fn the_step_of_a_row_is_in_the_words_of_each_reader() {
+        let row = ServerRow {
+            step: Some(NextStep::act("log in")),
+            next_step: Some("`mcpproxy upstream login a`".to_owned()),
+            ..ServerRow::default()
+        };
+        let step = row.own_step().expect("a step");
+        assert_eq!(step.at_terminal("a"), "`mcpproxy upstream login a`");
+        assert_eq!(step.over_rest("a").as_deref(), Some("log in"));
     }
 
     #[test]

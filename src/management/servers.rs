@@ -310,9 +310,9 @@ fn no_log(row: &ServerRow) -> Failure {
         _ => (
             format!("{name} is remote, so mcpproxy has no log of it"),
             "Ask the user to read its log where that server runs.".to_owned(),
-            row.step
-                .clone()
-                .filter(|_| row.is_failing())
+            Some(row.clone())
+                .filter(ServerRow::is_failing)
+                .and_then(ServerRow::own_step)
                 .unwrap_or_else(|| NextStep::act("read the log on its host, or tell its operator")),
         ),
     };
