@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     config::DemoOrigin,
+    failure::NextStep,
     management::{Files, ServerDetails},
 };
 
@@ -39,6 +40,11 @@ fn not_in_file(origin: DemoOrigin) -> String {
 fn print(details: ServerDetails) -> Done {
     let server = details.server;
     let left_out = server.left_out.as_ref().map(ToString::to_string);
+    let next = match server.step {
+        // The step of others is this command.
+        Some(NextStep::RunByHand) => Some("run its command by hand to see why".to_owned()),
+        _ => server.next_step.as_deref().map(output::as_typed),
+    };
     let facts = [
         ("name", Some(server.name.clone())),
         ("transport", server.transport.map(|kind| kind.to_string())),
@@ -48,7 +54,7 @@ fn print(details: ServerDetails) -> Done {
         ("left out", left_out),
         ("writes", server.last_output),
         ("error", server.last_error),
-        ("next", server.next_step.as_deref().map(output::as_typed)),
+        ("next", next),
         ("log", details.log_file.map(|log| log.display().to_string())),
     ];
     let facts = facts.into_iter();
