@@ -73,10 +73,12 @@ impl Management {
     fn login_of(&self, name: &str) -> Result<Arc<ServerLogin>> {
         let view = self.view_in_force();
         if let Some(failure) = view.server_refusal(name) {
-            let may_be = view.settings.servers.get(name);
-            let may_be = may_be.is_some_and(|entry| entry.may_be_contacted());
+            let entry = view.settings.servers.get(name);
+            let may_be = entry.is_some_and(|entry| entry.may_be_contacted());
+            let is_local =
+                entry.is_some_and(|entry| matches!(entry.transport, Transport::Stdio(_)));
             // A person may log in to a quarantined server to review its tools, but not to one that an agent wrote.
-            if failure.code != ErrorCode::ServerQuarantined || !may_be {
+            if !is_local && (failure.code != ErrorCode::ServerQuarantined || !may_be) {
                 let failure = self.for_operator(failure);
                 return Err(failure.undone(&format!("not logged in to {name}")));
             }
