@@ -87,7 +87,7 @@ impl Management {
                 Some(self.view_in_force().step_of_disabled(server, tool))
             }
             (ErrorCode::ServerUnavailable, Some(server)) => {
-                self.server(server).ok().and_then(ServerRow::own_step)
+                self.unavailable(server).and_then(ServerRow::own_step)
             }
             (code, Some(server)) if code.may_have_run() => {
                 let has_log = !self.0.recent_log(server, 1).is_empty();
@@ -105,8 +105,14 @@ impl Management {
         Some((format!("the last login failed: {error}"), step))
     }
 
+    /// The row of a server that is not available. Another login is for calls that it refused before.
+    fn unavailable(&self, server: &str) -> Option<ServerRow> {
+        let row = self.server(server).ok()?;
+        (row.step != Some(NextStep::LogIn)).then_some(row)
+    }
+
     fn why_unavailable(&self, server: &str) -> Option<String> {
-        let reason = self.server(server).ok()?.last_error?;
+        let reason = self.unavailable(server)?.last_error?;
         Some(format!("the server {server:?} is not available: {reason}"))
     }
 
