@@ -177,7 +177,9 @@ impl LoginState {
             let why = self.error(&why).to_string();
             return LoginError::Needs(why, NextStep::fix_key("url", how));
         }
-        let fault = heard.fault.map(|fault| format!(": it {fault}"));
+        // What the other addresses answered says less.
+        let fault = heard.metadata_fault.or(heard.fault);
+        let fault = fault.map(|fault| format!(": it {fault}"));
         let fault = fault.unwrap_or_default();
         let why = format!("no usable metadata from its authorization server {servers}{fault}");
         LoginError::NoPlace(self.error(&with_left_out(why, http)).to_string())
@@ -231,6 +233,9 @@ impl LoginState {
             let why = self.error(&why).to_string();
             if found.is_guessed {
                 LoginError::NoPlace(why)
+            } else if found.http.heard().is_broken {
+                let who = "its authorization server".to_owned();
+                LoginError::Unreachable { who, why }
             } else {
                 LoginError::NotRegistered(why)
             }

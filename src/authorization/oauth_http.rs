@@ -22,6 +22,12 @@ const LARGEST: usize = 1 << 20;
 /// How long one request may take.
 const DEADLINE: Duration = Duration::from_secs(15);
 
+/// The beginnings of the paths at which an authorization server says where to log in.
+const METADATA: [&str; 2] = [
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/openid-configuration",
+];
+
 /// The HTTP client of one login or renewal, for rmcp.
 pub(super) struct OAuthHttp {
     fetching: Fetching,
@@ -40,6 +46,10 @@ pub(super) struct ServerAnswers {
     pub(super) fault: Option<String>,
     /// What is down.
     down: Option<String>,
+    /// Whether the last answer says that its server is broken.
+    pub(super) is_broken: bool,
+    /// What is wrong with the first answer that should say where to log in.
+    pub(super) metadata_fault: Option<String>,
     /// How an authorization server refused the last request.
     pub(super) refusal: Option<OAuthRefusal>,
     /// Why the last answer with tokens cannot be used, though it refuses nothing.
@@ -151,6 +161,7 @@ impl OAuthHttp {
             let mut heard = self.heard.lock();
             heard.fault = Some(format!("cannot be reached: {error}"));
             heard.down = Some(whose.to_owned());
+            heard.is_broken = false;
             io::Error::other(error)
         })?;
         self.heard.lock().down = response.status().is_server_error().then(|| {
@@ -158,6 +169,11 @@ impl OAuthHttp {
             without_query.unwrap_or_default().to_owned()
         });
         self.take_answer(&mut response);
+        if METADATA.iter().any(|name| asked.contains(name)) {
+            let fault = metadata_fault(&response);
+            let mut heard = self.heard.lock();
+            heard.metadata_fault = heard.metadata_fault.take().or(fault);
+        }
         if is_form {
             self.heard.lock().token_fault = token_fault(&response);
         }
@@ -169,6 +185,7 @@ impl OAuthHttp {
     fn take_answer(&self, response: &mut Response<Vec<u8>>) {
         let status = response.status();
         let mut heard = self.heard.lock();
+        heard.is_broken = status.is_server_error();
         heard.fault = (!status.is_success()).then(|| format!("answered HTTP {}", status.as_u16()));
         heard.refusal = None;
         let Ok(Value::Object(mut body)) = serde_json::from_slice(response.body()) else {
@@ -243,6 +260,19 @@ impl OAuthHttpClient for OAuthHttp {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move { Ok(self.request(request.request).await?) })
     }
+}
+
+/// What is wrong with an answer that should say where to log in (RFC 8414, 2), if it is one.
+fn metadata_fault(response: &Response<Vec<u8>>) -> Option<String> {
+    if !response.status().is_success() {
+        return None;
+    }
+    let Ok(Value::Object(body)) = serde_json::from_slice(response.body()) else {
+        return Some("sent metadata that is not a JSON object".to_owned());
+    };
+    let mut needed = ["authorization_endpoint", "token_endpoint"].into_iter();
+    let missing = needed.find(|name| !body.get(*name).is_some_and(Value::is_string))?;
+    Some(format!("sent metadata without `{missing}`"))
 }
 
 /// What is wrong with an answer that should hold tokens (RFC 6749, 5.1).
@@ -349,7 +379,9 @@ mod tests {
             let mut response = Response::new(body.as_bytes().to_vec());
             *response.status_mut() = http::StatusCode::from_u16(status).expect("a status");
             http.take_answer(&mut response);
-            let refusal = http.heard().refusal;
+            let heard = http.heard();
+            assert_eq!(heard.is_broken, status >= 500, "{status}");
+            let refusal = heard.refusal;
             let words = refusal.as_ref().map(ToString::to_string);
             assert_eq!(words.as_deref(), expected, "{status} {body}");
             let is_client_unknown = refusal.is_some_and(|refusal| refusal.is_client_unknown());

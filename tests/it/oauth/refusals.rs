@@ -123,6 +123,7 @@ async fn what_is_missing_or_wrong_is_said() {
         code_challenge_methods_supported | null | does not list S256 | headers.Authorization
         code_challenge_methods_supported | [] | does not list S256 | headers.Authorization
         code_challenge_methods_supported | ["plain"] | does not list S256 | headers.Authorization
+        token_endpoint | null | sent metadata without `token_endpoint` | headers.Authorization
         registration_endpoint | "http://169.254.169.254/register" | neither https | oauth.client_id=ID
         registration_endpoint | "https://169.254.169.254/register" | is private | oauth.client_id=ID
         authorization_endpoint | "javascript:alert(1)" | neither https | server's operator
