@@ -56,8 +56,7 @@ impl Files {
 
     /// Stores a secret, in place of one of this name.
     pub fn set_secret(&self, name: &str, value: &Secret) -> Result<SecretRow> {
-        check(name)?;
-        let keyring = self.keyring()?;
+        let keyring = self.keyring_of(name, "stored")?;
         let store = keyring.set(name, value);
         let store = store.map_err(|error| undone(&error, "stored", name))?;
         Ok(self.secret_row(name, Some(keyring.place(store))))
@@ -65,8 +64,7 @@ impl Files {
 
     /// Stores a secret unless one of this name is stored; of two at once the second is refused.
     pub fn add_secret(&self, name: &str, value: &Secret) -> Result<SecretRow> {
-        check(name)?;
-        let keyring = self.keyring()?;
+        let keyring = self.keyring_of(name, "stored")?;
         let store = keyring.add(name, value);
         let Some(store) = store.map_err(|error| undone(&error, "stored", name))? else {
             let error = format!("nothing was stored: a secret {name:?} already exists");
@@ -79,8 +77,7 @@ impl Files {
 
     /// Removes a secret. Gives its last row.
     pub fn remove_secret(&self, name: &str) -> Result<SecretRow> {
-        check(name)?;
-        let keyring = self.keyring()?;
+        let keyring = self.keyring_of(name, "removed")?;
         let removed = keyring.remove(name);
         if !removed.map_err(|error| undone(&error, "removed", name))? {
             let error = format!("nothing was removed: no secret {name:?} is stored");
@@ -88,6 +85,13 @@ impl Files {
             return Err(failure.with_step(NextStep::ShowSecrets));
         }
         Ok(self.secret_row(name, None))
+    }
+
+    /// The keyring for a secret that is to be `done`.
+    fn keyring_of(&self, name: &str, done: &str) -> Result<Keyring> {
+        check(name)?;
+        let keyring = self.keyring();
+        keyring.map_err(|failure| failure.with_outcome(&format!("{name} was not {done}")))
     }
 
     /// The secrets that the file refers to, with their users. The error says why the file cannot be read.
