@@ -240,6 +240,12 @@ impl SpawnError {
                 return NextStep::act(format!("`chmod +x {file}`"))
                     .or_request("make the file in its `command` executable");
             }
+            Self::NoFolder { cwd } if cwd.to_string_lossy().contains("/$") => {
+                "write ${NAME} instead of $NAME in `cwd`"
+            }
+            Self::NoFolder { cwd } if cwd.exists() => {
+                return NextStep::fix_key("cwd", "correct `cwd`, which is a file");
+            }
             Self::NoFolder { .. } => {
                 return NextStep::fix_key("cwd", "create the folder, or correct `cwd`");
             }
@@ -334,9 +340,7 @@ impl Launch {
 
 /// The interpreter that the first line of a script names.
 fn interpreter_of(file: &Path) -> Option<String> {
-    let mut begin = Vec::new();
-    let file = File::open(file).ok()?;
-    file.take(LONGEST_FIRST_LINE).read_to_end(&mut begin).ok()?;
+    let begin = beginning_of(file)?;
     let line = begin
         .strip_prefix(b"#!")?
         .split(|byte| *byte == b'\n')
@@ -345,6 +349,13 @@ fn interpreter_of(file: &Path) -> Option<String> {
     let blanks = [' ', '\t'];
     let interpreter = line.trim_matches(blanks).split(blanks).next()?;
     Some(interpreter.to_owned())
+}
+
+fn beginning_of(file: &Path) -> Option<Vec<u8>> {
+    let mut begin = Vec::new();
+    let file = File::open(file).ok()?;
+    file.take(LONGEST_FIRST_LINE).read_to_end(&mut begin).ok()?;
+    Some(begin)
 }
 
 /// `ENOEXEC`; on Windows `ERROR_BAD_EXE_FORMAT`.
@@ -398,16 +409,26 @@ fn not_found(command: &str, path: OsString, from: &Path) -> SpawnError {
         let folders = env::split_paths(&path).map(|folder| from.join(folder));
         let mut files = folders.map(|folder| folder.join(&command));
         return match files.find(|file| file.is_file()) {
-            Some(file) => SpawnError::NotExecutable { file },
+            Some(file) => not_executable(file),
             None => SpawnError::NotFound { command, path },
         };
     }
     if file.is_file() {
-        SpawnError::NotExecutable { file }
+        not_executable(file)
     } else if file.is_dir() {
         SpawnError::IsFolder { file }
     } else {
         SpawnError::NoProgram { file }
+    }
+}
+
+/// The error for a file that may not be executed. A text that names no interpreter would not run with that permission either.
+fn not_executable(file: PathBuf) -> SpawnError {
+    match beginning_of(&file) {
+        Some(text) if !text.starts_with(b"#!") && !text.contains(&0) => {
+            SpawnError::NotAProgram { file }
+        }
+        _ => SpawnError::NotExecutable { file },
     }
 }
 
@@ -425,6 +446,9 @@ fn shell_syntax(command: &str) -> Option<(&'static str, &'static str)> {
     } else if command.starts_with("~/") {
         let step = "write ${HOME} instead of the ~ in `command`";
         Some(("the ~ stays", step))
+    } else if command.starts_with('$') {
+        let step = "write ${NAME} instead of $NAME in `command`";
+        Some(("the $ stays", step))
     } else {
         None
     }

@@ -264,17 +264,21 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
         lacks!(row.to_string(), "/usr/bin", "{row}");
     };
     let file = file.to_str().expect("UTF-8");
-    check(file, "is not executable", "chmod +x").await;
+    let no_program = "is neither a program for this machine nor a script";
+    check(file, no_program, "interpreter into `command`").await;
     check("no-such-program", "not found on PATH", "name or path").await;
     let missing = format!("{file}.gone");
     check(&missing, "no program at", "correct the path").await;
-    let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(file, executable).expect("writable");
-    let reason = "is neither a program for this machine nor a script";
-    check(file, reason, "interpreter into `command`").await;
-    std::fs::write(file, "#!/no/such/interp -x\n").expect("writable");
+    let interpreted = format!("{file}.sh");
+    std::fs::write(&interpreted, "#!/no/such/interp -x\n").expect("writable");
+    check(&interpreted, "is not executable", "chmod +x").await;
+    for file in [file, interpreted.as_str()] {
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(file, executable).expect("writable");
+    }
+    check(file, no_program, "interpreter into `command`").await;
     let reason = "names \"/no/such/interp\", which does not exist";
-    check(file, reason, "correct the first line of").await;
+    check(&interpreted, reason, "correct the first line of").await;
 }
 
 #[tokio::test]
