@@ -20,7 +20,7 @@ use super::{
 use crate::{
     access::Caller,
     router::View,
-    wire::{FrameError, Message, Request, error_frame},
+    wire::{FrameError, Message, Request, RpcError, error_frame},
 };
 
 /// Limit: messages of one client that are being worked on. Further requests are refused, so that a client which never waits for
@@ -63,7 +63,9 @@ impl Inbound {
         let id = session_id(&head.uri).unwrap_or_default();
         let sessions = &self.0.sessions;
         let Some(session) = sessions.find(id, SessionKind::Conversation, caller, &view) else {
-            return answer::no_session(None);
+            let message = "Session not found. Open a new stream with GET; its first event names the address for messages.";
+            let error = RpcError::new(RpcError::SESSION, message);
+            return answer::rpc_error(StatusCode::NOT_FOUND, None, &error);
         };
         let client = ServedClient::of_session(self, session.clone(), caller.clone());
         let client = client.with_headers(&head.headers);

@@ -3,13 +3,13 @@
 
 use http::HeaderMap;
 
-use super::answer::REVISION;
 use crate::wire::{
     Raw, Request, RpcError,
     header_params::{self, HeaderParam},
     header_value, meta, name_key,
 };
 
+const REVISION: &str = "MCP-Protocol-Version";
 const METHOD: &str = "Mcp-Method";
 const NAME: &str = "Mcp-Name";
 
@@ -22,7 +22,7 @@ pub(super) fn check(
     let params = request.params.as_ref();
     let meta = params.and_then(|params| params.get(meta::META));
     let version = meta.and_then(|meta| meta.get(meta::PROTOCOL_VERSION));
-    same(headers, REVISION.as_str(), text(version).as_deref())?;
+    same(headers, REVISION, text(version).as_deref())?;
     same(headers, METHOD, Some(&request.method))?;
     if let Some(key) = name_key(&request.method) {
         let name = text(params.and_then(|params| params.get(key)));

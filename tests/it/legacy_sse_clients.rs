@@ -124,6 +124,7 @@ async fn a_post_says_by_its_status_what_is_wrong_with_it() {
         let answer = post(&daemon, &strange, PING).await;
         assert_eq!(answer.status, 404, "{strange}");
         assert_eq!(answer.json()["error"]["code"], -32001);
+        has!(answer.text(), "Open a new stream with GET");
     }
     // Nor is it one of Streamable HTTP, or the other way round.
     let id = feed.address.rsplit('=').next().expect("an id");

@@ -115,6 +115,8 @@ fn every_request_repeats_revision_and_method() {
     check(&[version, list], true);
     check(&[version], false);
     check(&[list], false);
+    let lacking = checked("tools/list", params, &[list]).expect_err("a header is missing");
+    assert!(lacking.contains("MCP-Protocol-Version is missing"));
     check(&[version, ("mcp-method", "Tools/List")], false);
     check(&[("mcp-protocol-version", "2025-11-25"), list], false);
 }
