@@ -29,10 +29,7 @@ pub(super) struct ServeCommand {
     daemon: DaemonOptions,
     /// Serve HTTP, at ADDR if given; only needed with --stdio
     #[arg(long, value_name = "ADDR", num_args = 0..=1, conflicts_with_all = ["listen", "port"])]
-    #[expect(
-        clippy::option_option,
-        reason = "absent, present, present with a value"
-    )]
+    #[expect(clippy::option_option, reason = "absent, present, or with a value")]
     http: Option<Option<String>>,
     /// Log to this file instead of stderr; keeps at most 10 MB
     #[arg(long, value_name = "FILE", conflicts_with = "background")]

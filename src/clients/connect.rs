@@ -17,10 +17,7 @@ use super::{
 use crate::failure::{ErrorCode, Failure, Result};
 
 /// A request to connect a client, or to disconnect it.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Default)]
 pub struct ConnectRequest<'a> {
     /// Which client.

@@ -90,10 +90,7 @@ pub struct UnreadFile {
 }
 
 /// A server in a client's file.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a member of the document that says something of its own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something else")]
 #[derive(Default, Serialize, JsonSchema)]
 pub struct FoundServer {
     /// The name in that file.

@@ -39,10 +39,7 @@ impl Places {
 }
 
 #[cfg(unix)]
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "elsewhere not all bytes are a path"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere bytes may be no path")]
 fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     Some(std::ffi::OsString::from_vec(bytes).into())

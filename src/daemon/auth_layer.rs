@@ -135,10 +135,7 @@ impl AuthLayer {
     }
 
     /// Whether it is our own, the guard, and then who asks: over one state of the settings.
-    #[expect(
-        clippy::result_large_err,
-        reason = "the error is the answer, made once"
-    )]
+    #[expect(clippy::result_large_err, reason = "the error is the answer")]
     fn look_at(
         &self,
         peer: Peer,

@@ -69,10 +69,7 @@ impl UnreadBody {
 
 /// Refuses a body that says to be something else than JSON. A browser's page has to say that it is JSON: then the browser asks us first
 /// whether that page may send it, and for pages that are not trusted it ends there.
-#[expect(
-    clippy::result_large_err,
-    reason = "the error is the answer, made once"
-)]
+#[expect(clippy::result_large_err, reason = "the error is the answer")]
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Response> {
     let content_type = match headers.get(header::CONTENT_TYPE) {
         Some(content_type) => content_type.to_str().unwrap_or_default(),

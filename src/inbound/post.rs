@@ -112,10 +112,7 @@ impl Inbound {
     }
 
     /// Finds the session and the revision. A request that opens a session needs neither.
-    #[expect(
-        clippy::result_large_err,
-        reason = "the error is the answer, made once"
-    )]
+    #[expect(clippy::result_large_err, reason = "the error is the answer")]
     fn client_of(
         &self,
         session: Option<Result<Arc<LegacySession>, NoSession>>,
@@ -183,10 +180,7 @@ async fn batch(client: &ServedClient, messages: Vec<Result<Message, FrameError>>
 // What the headers of a legacy client say.
 
 /// The revision that a client without a session names.
-#[expect(
-    clippy::result_large_err,
-    reason = "the error is the answer, made once"
-)]
+#[expect(clippy::result_large_err, reason = "the error is the answer")]
 pub(super) fn revision_of(
     headers: &HeaderMap,
     first: Option<&Message>,
@@ -205,10 +199,7 @@ pub(super) fn revision_of(
 
 /// Refuses a request of a session that names what is no revision. What was agreed when the session was opened counts, not the header;
 /// so whatever can be a revision is taken.
-#[expect(
-    clippy::result_large_err,
-    reason = "the error is the answer, made once"
-)]
+#[expect(clippy::result_large_err, reason = "the error is the answer")]
 pub(super) fn check_revision(headers: &HeaderMap, first: Option<&Message>) -> Result<(), Response> {
     let Some(named) = headers.get(REVISION) else {
         return Ok(());

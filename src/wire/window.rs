@@ -50,10 +50,7 @@ pub(super) fn end_of_string<const STRICT: bool>(text: &[u8], at: usize) -> Resul
     end_by::<STRICT>(text, at, of_block)
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "compiled for the instructions of each caller"
-)]
+#[expect(clippy::inline_always, reason = "compiled for each caller")]
 #[inline(always)]
 fn end_by<const STRICT: bool>(
     text: &[u8],

@@ -110,10 +110,7 @@ pub(super) fn repeated(times: usize) -> f32 {
     1.0 + REPETITION * count(times.max(1)).ln()
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of tools and words are far below 2^24"
-)]
+#[expect(clippy::cast_precision_loss, reason = "the counts are far below 2^24")]
 pub(super) fn count(n: usize) -> f32 {
     n as f32
 }

@@ -26,10 +26,7 @@ use crate::{
 /// mcpproxy keeps the comments and the order of a client's file, and saves a backup next to it.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("Clients: {}", Client::listed(Client::can_connect)))]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct ConnectCommand {
     /// The clients, such as `claude-code`
     #[arg(value_name = "CLIENT", value_parser = client_of_word)]

@@ -41,10 +41,7 @@ use crate::{
 /// them from the clients' files, so that no server runs twice.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("Clients: {}", Client::listed(|_| true)))]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct ImportCommand {
     /// Clients, files, or - for stdin; by default all clients
     #[arg(value_name = "CLIENT|FILE|-")]

@@ -39,10 +39,7 @@ use crate::{
 ///
 /// You can run this command again at any time; it skips finished steps.
 #[derive(Debug, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option of its own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub(super) struct SetupCommand {
     /// Import from a client or a file, `all` or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|FILE|all|none")]

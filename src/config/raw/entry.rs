@@ -119,10 +119,7 @@ pub(in crate::config) fn entry_keys() -> &'static [&'static str] {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-#[expect(
-    missing_docs,
-    reason = "the schema would repeat them for each spelling"
-)]
+#[expect(missing_docs, reason = "the schema would repeat them per spelling")]
 pub enum WrittenTransport {
     Stdio,
     Http,

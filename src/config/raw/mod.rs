@@ -24,10 +24,7 @@ use super::{
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(title = "mcpproxy configuration")]
-#[expect(
-    clippy::struct_field_names,
-    reason = "fields are called as keys are, and one is `lock_file`"
-)]
+#[expect(clippy::struct_field_names, reason = "fields are called as keys are")]
 pub(super) struct File {
     #[serde(rename = "$schema")]
     #[schemars(with = "String")]

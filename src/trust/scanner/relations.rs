@@ -113,10 +113,7 @@ fn sorted(mut hashes: Vec<u32>) -> Box<[u32]> {
     hashes.into()
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "half of a hash is a hash; a wrong yes costs some reading"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "half of a hash is a hash")]
 fn hash(word: &str) -> u32 {
     let mut hasher = DefaultHasher::new();
     word.hash(&mut hasher);

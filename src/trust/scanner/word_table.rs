@@ -91,10 +91,7 @@ impl Place {
 
 impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
     /// Makes the table of all words of these phrases, which are numbered in this order. Each phrase must have a word, and no word may be empty.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a table of more or longer words does not compile"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "larger ones do not build")]
     pub(super) const fn of<const N: usize>(tables: [&'static [Phrase]; N]) -> Self {
         let none = Word {
             key: 0,
