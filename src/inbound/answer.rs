@@ -71,10 +71,8 @@ pub(super) fn rpc_error(status: StatusCode, id: Option<&Id>, error: &RpcError) -
 
 /// No such session: the client begins anew (Streamable HTTP, "Session Management").
 pub(super) fn no_session(id: Option<&Id>) -> Response {
-    let error = RpcError::new(
-        RpcError::SESSION,
-        "Session not found. Send initialize again.",
-    );
+    let message = "Session not found. Send initialize again.";
+    let error = RpcError::new(RpcError::SESSION, message);
     rpc_error(StatusCode::NOT_FOUND, id, &error)
 }
 

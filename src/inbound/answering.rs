@@ -45,11 +45,9 @@ impl Answer {
     /// To a request of this method that was one too many: a model reads that as the result of its call.
     pub(super) fn one_too_many(id: &Id, method: &str, wait: Duration) -> Self {
         let seconds = wait.as_secs_f64().ceil();
-        let failure = Failure::not_run(
-            ErrorCode::RateLimited,
-            "more requests than rate_limit allows",
-            format!("Retry in {seconds} s, and send fewer."),
-        );
+        let error = "more requests than rate_limit allows";
+        let hint = format!("Retry in {seconds} s, and send fewer.");
+        let failure = Failure::not_run(ErrorCode::RateLimited, error, hint);
         let outcome = match method {
             method::TOOLS_CALL => Outcome::Result(failed_result(&failure)),
             _ => Outcome::Error(failure.as_rpc_error().to_raw()),

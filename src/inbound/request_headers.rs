@@ -95,10 +95,8 @@ fn mismatch(name: &str, header: Option<&str>, body: Option<&str>) -> RpcError {
 }
 
 fn wrong(why: &str, step: &str) -> RpcError {
-    RpcError::new(
-        RpcError::HEADER_MISMATCH,
-        format!("Header mismatch: {why}. Nothing ran; {step}."),
-    )
+    let message = format!("Header mismatch: {why}. Nothing ran; {step}.");
+    RpcError::new(RpcError::HEADER_MISMATCH, message)
 }
 
 #[cfg(test)]

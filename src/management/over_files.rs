@@ -87,13 +87,9 @@ impl Management<OverFiles> {
         let place = config::secrets_place(&files.places.config_file, &files.variables);
         let place = place.map_err(|error| error.failure())?;
         let folder = keyring::folder_of(&files.places, &place);
-        Keyring::new(&folder, place.choice, &files.variables).map_err(|error| {
-            Failure::new(
-                ErrorCode::ConfigUnusable,
-                error.to_string(),
-                error.next_step(),
-            )
-        })
+        let code = ErrorCode::ConfigUnusable;
+        let keyring = Keyring::new(&folder, place.choice, &files.variables);
+        keyring.map_err(|error| Failure::new(code, error.to_string(), error.next_step()))
     }
 
     /// The settings without the values of secrets.

@@ -166,11 +166,10 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         }
         WriteError::Accident(_) => failure(ErrorCode::ConfigUnusable, RESTORE),
         WriteError::Contested(_) => failure(ErrorCode::Overloaded, "Try again."),
-        WriteError::Disk(fault) => Failure::new(
-            ErrorCode::ConfigUnusable,
-            format!("nothing was changed: {error}"),
-            fault.step(),
-        ),
+        WriteError::Disk(fault) => {
+            let error = format!("nothing was changed: {error}");
+            Failure::new(ErrorCode::ConfigUnusable, error, fault.step())
+        }
     }
 }
 

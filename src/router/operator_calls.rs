@@ -45,10 +45,9 @@ impl Router {
         server: &str,
         tool: &str,
     ) -> Result<Variant> {
-        let known = Things::new(self, None).variant_for(context, server, tool);
-        let known = known
-            .await
-            .map_err(|failure| self.0.management.for_operator(failure))?;
+        let things = Things::new(self, None);
+        let known = things.variant_for(context, server, tool).await;
+        let known = known.map_err(|failure| self.0.management.for_operator(failure))?;
         // One that is not known is refused in any case.
         Ok(known.unwrap_or(Variant::Read))
     }

@@ -266,11 +266,8 @@ impl ToolSearch {
         work: impl FnOnce(&Stop) -> T + Send + 'static,
     ) -> Result<T> {
         self.0.long_work.run(work).await.map_err(|_| {
-            Failure::new(
-                ErrorCode::Overloaded,
-                "too many searches are waiting",
-                "Search again in a moment, in fewer words and without quotes.",
-            )
+            let hint = "Search again in a moment, in fewer words and without quotes.";
+            Failure::new(ErrorCode::Overloaded, "too many searches are waiting", hint)
         })
     }
 }

@@ -297,11 +297,8 @@ impl SearchState<'_> {
 fn failed(error: &IndexError) -> Failure {
     let cause = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(%error, cause, "a search failed");
-    Failure::new(
-        ErrorCode::Internal,
-        "the search failed",
-        "Try again; the daemon's log has the reason.",
-    )
+    let hint = "Try again; the daemon's log has the reason.";
+    Failure::new(ErrorCode::Internal, "the search failed", hint)
 }
 
 /// Whether a refusal concerns every caller, so that a notice may name what is refused.

@@ -232,6 +232,7 @@ fn error_step(entry: &ServerEntry, error: &ServerError) -> NextStep {
 /// What the operator can do about a connection that failed with this error.
 fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
     let is_remote = matches!(entry.transport, Transport::Remote(_));
+    let of_url = |how: &str| NextStep::fix_key("url", how);
     match error {
         LinkError::Status {
             status: 401 | 403, ..
@@ -239,18 +240,14 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
         LinkError::Status {
             status: 404 | 405, ..
         } => match entry.transport.kind() {
-            TransportKind::Auto => NextStep::fix_key(
-                "url",
-                "check the path of its `url` (most end in /mcp or /sse)",
-            ),
+            TransportKind::Auto => of_url("check the path of its `url` (most end in /mcp or /sse)"),
             _ => NextStep::FindType,
         },
-        LinkError::Lost(_) | LinkError::Broken(_) if is_remote => NextStep::fix_key(
-            "url",
-            "read that server's log, or correct its `url` (most end in /mcp or /sse)",
-        ),
+        LinkError::Lost(_) | LinkError::Broken(_) if is_remote => {
+            of_url("read that server's log, or correct its `url` (most end in /mcp or /sse)")
+        }
         LinkError::NotDelivered(_) if is_remote => {
-            NextStep::fix_key("url", "start that server, or correct its `url`")
+            of_url("start that server, or correct its `url`")
         }
         LinkError::Endless(_) => NextStep::act(ConnectError::ONLY_MESSAGES),
         LinkError::Ourselves => NextStep::Remove,
@@ -259,8 +256,7 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
         }
         LinkError::Status {
             status: 300..=399, ..
-        } => NextStep::fix_key(
-            "url",
+        } => of_url(
             "if that is a login page, add credentials to its `headers`; else write the new address into its `url`",
         ),
         LinkError::Status {
@@ -270,17 +266,13 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             Some(key) => NextStep::fix_key(key, mistake.step()),
             None => NextStep::act(mistake.step()),
         },
-        LinkError::NoHost(_) => NextStep::fix_key(
-            "url",
-            "correct the host in its `url`, or check your network",
-        ),
+        LinkError::NoHost(_) => of_url("correct the host in its `url`, or check your network"),
         LinkError::NoProxy(_) => NextStep::act(
             "correct that variable where the daemon runs, or name the server's host in NO_PROXY; then restart the daemon",
         ),
-        LinkError::NotHttp => NextStep::fix_key(
-            "url",
-            "correct the port in its `url`, or write https:// if it speaks TLS",
-        ),
+        LinkError::NotHttp => {
+            of_url("correct the port in its `url`, or write https:// if it speaks TLS")
+        }
         LinkError::OddEndpoint(_) | LinkError::Broken(_) => faulty_step(),
         LinkError::NotDelivered(_) | LinkError::Lost(_) => NextStep::ReadLog,
         _ => refused_step(entry),
