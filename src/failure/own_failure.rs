@@ -174,6 +174,13 @@ impl Failure {
         RpcError::new(RpcError::INTERNAL, failure.error).with_data(data)
     }
 
+    /// With the step in the words of a terminal as its hint.
+    #[must_use]
+    pub fn with_commands(self) -> Self {
+        let hint = HintText::new(self.terminal_step());
+        Self { hint, ..self }
+    }
+
     /// This step, after the name that was probably meant; the hint where there is no step.
     fn or_meant(&self, step: Option<String>) -> String {
         match (step, &self.closest) {

@@ -89,7 +89,7 @@ impl Management {
             (ErrorCode::ServerUnavailable, Some(server)) => {
                 self.unavailable(server).and_then(ServerRow::own_step)
             }
-            (code, Some(server)) if code.may_have_run() => {
+            (code, Some(server)) if code.may_have_run() && self.server(server).is_ok() => {
                 let has_log = !self.0.recent_log(server, 1).is_empty();
                 Some(NextStep::CheckCall { has_log })
             }

@@ -8,6 +8,7 @@ use futures_util::{
 use super::{ScriptRequest, arguments::InnerCall, call_answer::CallAnswer, progress::Progress};
 use crate::{
     code_execution::limits,
+    config::{ChangeAuthor, ChangeWay},
     failure::{ErrorCode, Failure, NextStep},
     gate::Variant,
     router::{
@@ -86,8 +87,11 @@ impl<'a> InnerCalls<'a> {
             }
             match self.send(call).await {
                 Err(RequestError::Failed(failure)) if self.outer.context.caller.is_operator() => {
-                    let management = &self.outer.router.0.management;
-                    CallAnswer::failed(&management.for_operator(failure))
+                    let failure = self.outer.router.0.management.for_operator(failure);
+                    CallAnswer::failed(&match ChangeAuthor::of_this_task().way {
+                        ChangeWay::Terminal => failure.with_commands(),
+                        _ => failure,
+                    })
                 }
                 called => CallAnswer::of(call, &called),
             }
@@ -142,7 +146,8 @@ fn server_not_allowed(server: &str, tool: &str) -> Failure {
 fn not_allowed_to_destroy(server: &str, tool: &str) -> Failure {
     let error = format!("{server}:{tool} is destructive, and this script may not call such tools");
     let hint = "Ask the user; if they agree, run the script with options.allow_destructive: true.";
-    let step = NextStep::act("if you want that, set `allow_destructive` for the script");
+    let step = NextStep::act("if you want that, give --allow-destructive")
+        .or_request("if you want that, set `allow_destructive` for the script");
     Failure::for_agents(ErrorCode::WrongVariant, error, hint, step)
         .of_server(server)
         .of_tool(tool)
