@@ -118,6 +118,11 @@ impl Management {
     fn login_failed(&self, name: &str, outcome: &str, error: &LoginError) -> Failure {
         // If the server fails for another reason, that one has to be mended first.
         let row = self.server(name).ok();
+        let state = row.as_ref().map(|row| row.state);
+        if state == Some(ServerState::Ready) && matches!(error, LoginError::NoPlace(_)) {
+            let why = "needs no login: it works without one";
+            return nothing_to_log_in_to(name, why, NextStep::ShowServer);
+        }
         let row = row.filter(|row| row.is_failing() && row.state != ServerState::Authenticating);
         if let (
             LoginError::NoPlace(_),

@@ -141,13 +141,16 @@ async fn what_is_missing_or_wrong_is_said() {
 
 #[tokio::test]
 async fn there_is_nothing_to_log_in_to_at_some_servers() {
+    let open = FakeUpstream::http().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
+        .entry("open", open.entry())
         .entry("program", json!({"command": "true"}))
         .entry("keyed", json!({"url": "http://127.0.0.1:1/mcp", "headers": {"Authorization": "Bearer hunter2-x"}}))
         .entry("agents", json!({"url": "http://127.0.0.1:1/mcp", "quarantined": true, "changed_by": "agent"}))
         .await;
     // A person may always log out.
     for (name, login, logout) in [
+        ("open", 400, 200),
         ("program", 400, 400),
         ("keyed", 400, 400),
         ("agents", 403, 200),
