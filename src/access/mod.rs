@@ -172,32 +172,27 @@ impl Access {
             Self::identify(auth, headers, peer)
         });
         let is_open = peer == Peer::LocalSocket || !settings.requires_credentials();
+        let is_silent = !headers.contains_key(header::AUTHORIZATION);
         match identified {
             // A token that is sent has to be good, even where none is needed.
             Err(Refused::NoCredential) if token.is_some() => Err(Refused::UnknownToken),
-            Err(Refused::NoCredential) if is_open => self.without_token(settings, headers, peer),
+            Err(Refused::NoCredential) if is_open && is_silent => {
+                Ok(self.without_token(settings, peer))
+            }
             Err(Refused::NoCredential) => Err(lacking(auth, headers, peer)),
             identified => identified,
         }
     }
 
     /// The caller of a request without a token, where none is needed.
-    fn without_token(
-        &self,
-        settings: &Settings,
-        headers: &HeaderMap,
-        peer: Peer,
-    ) -> Result<Caller, Refused> {
-        if headers.contains_key(header::AUTHORIZATION) {
-            return Err(Refused::NoBearer);
-        }
-        Ok(match (peer, settings.rate_limit) {
+    fn without_token(&self, settings: &Settings, peer: Peer) -> Caller {
+        match (peer, settings.rate_limit) {
             (Peer::LocalSocket, _) => self.0.local.clone(),
             (Peer::Network(address), Some(_)) => {
                 Caller::unnamed(Credential::Open(Some(address.ip())))
             }
             (Peer::Network(_), None) => self.0.open.clone(),
-        })
+        }
     }
 
     /// The holder of a token that a person issued.
