@@ -49,6 +49,13 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
     all.collect()
 }
 
+/// Failures of routes that take a new server.
+const NEW: &[ErrorCode] = &[
+    ErrorCode::ServerExists,
+    ErrorCode::ServerMisconfigured,
+    ErrorCode::ConfigUnusable,
+];
+
 /// The routes that need a daemon, because they connect servers.
 pub(super) fn daemon_routes() -> Routes {
     vec![
@@ -59,11 +66,7 @@ pub(super) fn daemon_routes() -> Routes {
             )
             .takes_as(new_server)
             .gives::<TriedServer>()
-            .fails(&[
-                ErrorCode::ServerExists,
-                ErrorCode::ServerMisconfigured,
-                ErrorCode::ConfigUnusable,
-            ])
+            .fails(NEW)
             .undone("nothing was started"),
         Route::post("/api/v1/servers/{name}/restart", restart)
             .about(
@@ -101,11 +104,7 @@ fn entries<V: Verbs>() -> Routes<V> {
             )
             .takes_as(new_server)
             .gives::<ServerChange>()
-            .fails(&[
-                ErrorCode::ServerExists,
-                ErrorCode::ServerMisconfigured,
-                ErrorCode::ConfigUnusable,
-            ]),
+            .fails(NEW),
         Route::post("/api/v1/additions", add_several::<V>)
             .about(
                 "addServers",
