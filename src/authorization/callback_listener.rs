@@ -131,15 +131,19 @@ async fn answer(
     place: Arc<Place>,
     login: Arc<dyn CallbackReceiver>,
 ) {
+    let server = login.server();
     let (status, text) = match query_of(&head, &place) {
         None => ("404 Not Found", "Nothing here.".to_owned()),
         Some(query) => match login.clone().take(Callback::of_query(query)).await {
             Ok(()) => {
-                let server = login.server();
                 let text = format!("You are logged in to {server}. You can close this page.");
                 ("200 OK", text)
             }
-            Err(error) => ("400 Bad Request", format!("The login failed: {error}")),
+            Err(error) => {
+                let then = "The next step is where you began the login.";
+                let text = format!("Not logged in to {server}: {error}. {then}");
+                ("400 Bad Request", text)
+            }
         },
     };
     // The login is what it is, whether the browser gets this or not.

@@ -31,6 +31,7 @@ async fn who_does_not_agree_is_not_logged_in() {
     let daemon = before(&server).await;
     let page = visit(&browse(&begun(&daemon).await).await).await;
     has!(page.text(), "not today");
+    has!(page.text(), "(access_denied). The next step is");
     let progress = progress(&daemon).await;
     assert_eq!(progress["state"], "failed", "{progress}");
     wait_for_state(&daemon, "Authenticating").await;
