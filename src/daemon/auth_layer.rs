@@ -129,7 +129,7 @@ impl AuthLayer {
 
     fn note_refused(&self, reason: &dyn Display, path: &str) {
         if let Some(times) = self.refusals.unknown.due() {
-            tracing::info!(%reason, times, "request refused: no valid token");
+            tracing::info!(%reason, times, "request refused: unauthorized");
             self.activity.note_unknown(path, reason.to_string(), times);
         }
     }
