@@ -172,13 +172,11 @@ impl Access {
             Self::identify(auth, headers, peer)
         });
         let is_open = peer == Peer::LocalSocket || !settings.requires_credentials();
-        let is_silent = !headers.contains_key(header::AUTHORIZATION);
+        let is_open = is_open && !headers.contains_key(header::AUTHORIZATION);
         match identified {
             // A token that is sent has to be good, even where none is needed.
             Err(Refused::NoCredential) if token.is_some() => Err(Refused::UnknownToken),
-            Err(Refused::NoCredential) if is_open && is_silent => {
-                Ok(self.without_token(settings, peer))
-            }
+            Err(Refused::NoCredential) if is_open => Ok(self.without_token(settings, peer)),
             Err(Refused::NoCredential) => Err(lacking(auth, headers, peer)),
             identified => identified,
         }

@@ -375,9 +375,8 @@ impl NextStep {
             }
             Self::Wait => "Nothing to do: mcpproxy keeps trying.".to_owned(),
             Self::SetSecret { name, also } => {
-                let stores =
-                    |name: &str| format!("PUT /api/v1/secrets/{} stores it", encoded(name));
-                each(name, also, stores).join(", ") + "."
+                let put = |name: &str| format!("PUT /api/v1/secrets/{} stores it", encoded(name));
+                each(name, also, put).join(", ") + "."
             }
             Self::ShowServer => format!("GET /api/v1/servers/{server} shows the server."),
             Self::ShowTools => "GET /api/v1/tools lists the tools.".to_owned(),

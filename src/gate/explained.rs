@@ -27,7 +27,7 @@ impl Rules<'_> {
             Refusal::Disabled => disabled(server),
             Refusal::Quarantined(Thing::Tool(tool)) => quarantined(server).of_tool(tool.as_ref()),
             Refusal::Quarantined(_) => quarantined(server),
-            Refusal::ToolOff(tool) => tool_off(server, tool).of_tool(*tool),
+            Refusal::ToolOff(tool) => self.tool_off(server, tool).of_tool(*tool),
             Refusal::UnknownTool(tool) => self.unknown_tool(caller, server, tool).of_tool(*tool),
             Refusal::UnknownPrompt(prompt) => self.unknown_prompt(caller, server, prompt),
             Refusal::Held(thing, kind, hold) => held_refusal::refusal(server, thing, *kind, *hold),
@@ -117,6 +117,16 @@ impl Rules<'_> {
         Failure::for_agents(ErrorCode::UnknownTool, error, hint, step).with_closest(close)
     }
 
+    fn tool_off(self, server: &str, tool: &str) -> Failure {
+        let what = match self.snapshot.servers.get(server) {
+            Some(listed) if listed.tool(tool).is_none() => "is not among its enabled tools",
+            _ => "is disabled",
+        };
+        let error = format!("the tool {tool:?} of server {server:?} {what}");
+        let hint = "Use another tool; only the user can enable this one.";
+        Failure::for_agents(ErrorCode::ToolDisabled, error, hint, NextStep::ShowServer)
+    }
+
     fn unknown_prompt(self, caller: &Caller, server: &str, prompt: &str) -> Failure {
         let known = self.snapshot.servers.get(server);
         let names = known.iter().flat_map(|known| known.prompts.iter());
@@ -201,10 +211,4 @@ fn quarantined(server: &str) -> Failure {
     let error = format!("the server {server:?} is quarantined");
     let hint = "Tell the user that it awaits their review. Do not reach it another way.";
     Failure::for_agents(ErrorCode::ServerQuarantined, error, hint, NextStep::Review)
-}
-
-fn tool_off(server: &str, tool: &str) -> Failure {
-    let error = format!("the tool {tool:?} of server {server:?} is disabled");
-    let hint = "Use another tool; only the user can enable this one.";
-    Failure::for_agents(ErrorCode::ToolDisabled, error, hint, NextStep::ShowServer)
 }

@@ -75,8 +75,7 @@ impl Management {
         if let Some(failure) = view.server_refusal(name) {
             let entry = view.settings.servers.get(name);
             let may_be = entry.is_some_and(|entry| entry.may_be_contacted());
-            let is_local =
-                entry.is_some_and(|entry| matches!(entry.transport, Transport::Stdio(_)));
+            let is_local = entry.is_some_and(|it| matches!(it.transport, Transport::Stdio(_)));
             // A person may log in to a quarantined server to review its tools, but not to one that an agent wrote.
             if !is_local && (failure.code != ErrorCode::ServerQuarantined || !may_be) {
                 let failure = self.for_operator(failure);
