@@ -161,7 +161,6 @@ impl OAuthHttp {
             let mut heard = self.heard.lock();
             heard.fault = Some(format!("cannot be reached: {error}"));
             heard.down = Some(whose.to_owned());
-            heard.is_broken = false;
             io::Error::other(error)
         })?;
         self.heard.lock().down = response.status().is_server_error().then(|| {

@@ -118,7 +118,8 @@ impl Management {
         // If the server fails for another reason, that one has to be mended first.
         let row = self.server(name).ok();
         let state = row.as_ref().map(|row| row.state);
-        if state == Some(ServerState::Ready) && matches!(error, LoginError::NoPlace(_)) {
+        let is_open = self.login_of(name).is_ok_and(|login| !login.has_token());
+        if matches!(error, LoginError::NoPlace(_)) && is_open && state == Some(ServerState::Ready) {
             let why = "needs no login: it works without one";
             return nothing_to_log_in_to(name, why, NextStep::ShowServer);
         }
