@@ -125,12 +125,12 @@ impl ConfigFinding {
     pub(super) fn step(&self) -> Option<NextStep> {
         match &self.kind {
             FindingKind::LacksVariable(name) => Some(NextStep::SetVariable {
-                name: name.clone(),
+                name: name.as_str().into(),
                 also: Vec::new(),
             }),
             FindingKind::LacksSecret { name, why } => Some(match &**why {
                 NoSecret::Missing => NextStep::SetSecret {
-                    name: name.clone(),
+                    name: name.as_str().into(),
                     also: Vec::new(),
                 },
                 NoSecret::NotHere => NextStep::fix("use a variable of the daemon: `${NAME}`"),

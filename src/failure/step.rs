@@ -21,18 +21,18 @@ pub enum NextStep {
     /// Store the secret to which its entry refers.
     SetSecret {
         /// The secret's name.
-        name: String,
+        name: Box<str>,
         /// The names of the others that are missing, too.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        also: Vec<String>,
+        also: Vec<Box<str>>,
     },
     /// Set the variable to which its entry refers, in the daemon's environment.
     SetVariable {
         /// The variable's name.
-        name: String,
+        name: Box<str>,
         /// The names of the others that are missing, too.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        also: Vec<String>,
+        also: Vec<Box<str>>,
     },
     /// Log in to it.
     LogIn,
@@ -408,8 +408,8 @@ impl NextStep {
 }
 
 /// The first name and the others, each in these words.
-fn each(first: &str, others: &[String], words: impl Fn(&str) -> String) -> Vec<String> {
-    let names = std::iter::once(first).chain(others.iter().map(String::as_str));
+fn each(first: &str, others: &[Box<str>], words: impl Fn(&str) -> String) -> Vec<String> {
+    let names = std::iter::once(first).chain(others.iter().map(AsRef::as_ref));
     names.map(words).collect()
 }
 
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn a_step_reads_back_and_one_of_a_later_version_too() {
         let step = NextStep::SetSecret {
-            name: "gh".to_owned(),
+            name: "gh".into(),
             also: Vec::new(),
         };
         let text = serde_json::to_string(&step).expect("JSON");

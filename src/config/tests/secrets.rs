@@ -88,8 +88,8 @@ fn what_is_missing_is_named_with_the_next_step_and_breaks_its_server_only() {
     let reason = "`env.T` needs the secret a/b; `env.U` needs the secret c";
     assert_eq!(settings.broken[0].reason, reason);
     let step = NextStep::SetSecret {
-        name: "a/b".to_owned(),
-        also: vec!["c".to_owned()],
+        name: "a/b".into(),
+        also: vec!["c".into()],
     };
     assert_eq!(settings.broken[0].step(), step);
     let steps = "`mcpproxy secret set a/b`, `mcpproxy secret set c`";
