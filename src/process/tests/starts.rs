@@ -87,8 +87,14 @@ async fn a_command_that_does_not_exist_says_so_in_short_and_what_to_do() {
     assert!(!error.to_string().contains("PATH"), "{error}");
 
     // No change of the entry makes a file executable.
-    let error = refuse(&ground, |launch| launch.command = "/etc/passwd".into());
-    assert_eq!(error.step().at_terminal("new"), "`chmod +x /etc/passwd`");
+    let script = ground.folder.path().join("script");
+    std::fs::write(&script, "#!/bin/sh\n").expect("ours");
+    let script = script.display();
+    let error = refuse(&ground, |launch| launch.command = script.to_string());
+    assert_eq!(
+        error.step().at_terminal("new"),
+        format!("`chmod +x {script}`")
+    );
     let words = "make the file in its `command` executable";
     assert_eq!(error.step().over_rest("new").as_deref(), Some(words));
 
