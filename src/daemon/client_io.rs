@@ -212,7 +212,7 @@ impl<Io> ClientIo<Io> {
                 };
                 let stall = self.stall.get_or_insert_with(Stall::new);
                 if stall.is_over(memory, cx) {
-                    tracing::info!("client dropped: it does not read");
+                    tracing::info!("client disconnected: it does not read its answers");
                     return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
                 }
             }

@@ -33,10 +33,10 @@ pub enum DaemonError {
     #[error("the data folder {} is not a folder", .0.display())]
     NoFolder(PathBuf),
     /// The data folder is another user's.
-    #[error("your user may not open the data folder {}", .0.display())]
+    #[error("your user is not allowed to open the data folder {}", .0.display())]
     ClosedFolder(PathBuf),
     /// Another user's daemon has the data folder.
-    #[error("your user may not use the daemon of {}", .0.display())]
+    #[error("your user is not allowed to use the daemon of {}", .0.display())]
     OtherUser(PathBuf),
     /// The path of the socket is longer than the system allows.
     #[error("the path of the daemon's socket is longer than {} bytes: {}", LONGEST_SOCKET_PATH, .0.display())]

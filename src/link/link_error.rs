@@ -45,7 +45,8 @@ impl TlsMistake {
                 "write the path of the issuer's certificate (a PEM file) into `ca_file` of its entry"
             }
             Self::OtherHost => "use the host name of the certificate in its `url`",
-            Self::Expired | Self::Unusable => "renew the server's certificate",
+            Self::Expired => "renew the server's certificate",
+            Self::Unusable => "give the server a valid certificate",
             Self::Authority => {
                 "give that server a certificate of its own, and write the path of the issuer's into `ca_file` of its entry"
             }

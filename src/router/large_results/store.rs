@@ -106,7 +106,7 @@ impl LargeResults {
         let cutting = move || this.cut_now(&result, order, caller, sources);
         let cut = self.run(whole.as_bytes().len(), cutting).await;
         let cut = cut.unwrap_or_else(|NoTurn| {
-            self.note_uncut("too many are being cut");
+            self.note_uncut("too many others are being cut");
             None
         });
         cut.unwrap_or(whole)

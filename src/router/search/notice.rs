@@ -196,7 +196,7 @@ fn step(failure: &Failure, reader: NoticeReader) -> String {
         return format!("Next: {}.", step_of_a_person(failure));
     }
     let step = match failure.code {
-        ErrorCode::ServerDisabled => "Tell the user that it is disabled; continue without it.",
+        ErrorCode::ServerDisabled => "Tell the user what is disabled; continue without it.",
         ErrorCode::ToolDisabled => "Tell the user: only they can enable the tool.",
         ErrorCode::ServerQuarantined | ErrorCode::ToolHeld | ErrorCode::ToolChanged => {
             "Tell the user that their review is needed; do not work around it."
