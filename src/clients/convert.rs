@@ -39,8 +39,12 @@ pub(super) fn lost_values(left_behind: &[String]) -> impl Iterator<Item = &str> 
 
 /// Keys that describe a server to people, or that a client keeps for itself.
 const SILENT: &str = "\
-    name display_name description title icon $schema gallery version source notes prefix kits bundled available_tools created \
+    name display_name description title icon $schema gallery version source notes prefix kits bundled created \
     updated changed_by alwaysLoad env_keys transport";
+
+/// Keys of which `carried` takes what an entry of this client means.
+const CONVERTED: &str =
+    "command args env cwd working_dir url headers type protocol transport oauth";
 
 /// Keys for the folder in which a program starts.
 pub(super) const FOLDERS: [&str; 4] = [
@@ -66,18 +70,18 @@ pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, 
         entry: Map::new(),
         needs: Vec::new(),
     };
-    if work.spelling == Spelling::Ours {
-        work.as_it_is()?;
-    } else {
+    if work.spelling != Spelling::Ours {
         work.kind()?;
         match work.program()? {
             Some((command, args)) => work.start(&command, &args)?,
             None => work.reach()?,
         }
-        work.switches();
         work.timeouts();
         work.tools();
     }
+    // What is named as here means the same in every file.
+    work.as_it_is()?;
+    work.switches()?;
     set_apart(&mut work.entry);
     work.passed_by_name()?;
     let silent = |key: &&String| !is_among(key, SILENT);
@@ -90,18 +94,21 @@ pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, 
     })
 }
 
-/// Our keys for the tools that may be used and those that may not, with the keys of clients.
-const TOOLS: [(&str, &[&str]); 2] = [
-    ("enabled_tools", &["enabled_tools", "includeTools"]),
+/// Our keys for the tools that may be used and those that may not, with the keys of clients, and whether an empty list counts.
+const TOOLS: [(&str, &[&str], bool); 3] = [
+    ("enabled_tools", &["available_tools"], false),
+    ("enabled_tools", &["enabled_tools", "includeTools"], true),
     (
         "disabled_tools",
         &["disabled_tools", "excludeTools", "disabledTools"],
+        false,
     ),
 ];
 
 impl Conversion<'_> {
-    /// An entry that is written as ours are.
+    /// What is written as in our entries, but for the switches.
     fn as_it_is(&mut self) -> Result<(), String> {
+        let is_ours = self.client.0.spelling == Spelling::Ours;
         for (key, value) in std::mem::take(&mut self.rest) {
             if value.is_null() || is_among(&key, SILENT) && key != "transport" {
                 continue;
@@ -111,14 +118,17 @@ impl Conversion<'_> {
             if is_kind || key == "tools" && value == json!(["*"]) {
                 continue;
             }
+            let is_read_elsewhere = is_among(&key, "enabled disabled")
+                || !is_ours && is_among(&key, CONVERTED)
+                || !config::is_entry_key(&key);
+            if is_read_elsewhere {
+                self.rest.insert(key, value);
+                continue;
+            }
             // As most clients write it, and as add commands have it in JSON.
             if key == "oauth" && value.get("clientId").is_some() {
                 self.rest.insert(key, value);
                 self.login()?;
-                continue;
-            }
-            if !config::is_entry_key(&key) {
-                self.rest.insert(key, value);
                 continue;
             }
             // Of these only members may come.
@@ -129,9 +139,6 @@ impl Conversion<'_> {
                 self.refer(&mut value)?;
                 self.entry.insert(key, value);
             }
-        }
-        if self.entry.get("enabled") == Some(&Value::Bool(true)) {
-            self.entry.shift_remove("enabled");
         }
         Ok(())
     }
@@ -298,12 +305,15 @@ impl Conversion<'_> {
         Ok(())
     }
 
-    fn switches(&mut self) {
-        let enabled = self.take(&["enabled"]).and_then(|is| is.as_bool());
-        let disabled = self.take(&["disabled"]).and_then(|is| is.as_bool());
-        if enabled == Some(false) || disabled == Some(true) {
-            self.put("enabled", false);
+    fn switches(&mut self) -> Result<(), String> {
+        for (key, off) in [("enabled", false), ("disabled", true)] {
+            match self.take(&[key]) {
+                Some(Value::Bool(is)) if is == off => self.put("enabled", false),
+                Some(Value::Bool(_)) | None => (),
+                Some(_) => return Err(format!("`{key}` must be true or false")),
+            }
         }
+        Ok(())
     }
 
     /// How long a start and a call may take. Those of the listing of tools are not meant.
@@ -319,15 +329,13 @@ impl Conversion<'_> {
         }
     }
 
-    /// Which of its tools are wanted.
+    /// Which of its tools are wanted, under our keys.
     fn tools(&mut self) {
-        for (ours, theirs) in TOOLS {
-            let Some(Value::Array(names)) = self.take(theirs) else {
-                continue;
-            };
-            let literal = |name: &Value| OurText::literal(name.as_str()?).written().ok();
-            let literal: Option<Vec<String>> = names.iter().map(literal).collect();
-            self.put(ours, literal.unwrap_or_default());
+        for (ours, theirs, may_be_empty) in TOOLS {
+            let names = self.take(theirs);
+            if let Some(names) = names.filter(|names| may_be_empty || *names != json!([])) {
+                self.rest.insert(ours.to_owned(), names);
+            }
         }
     }
 
@@ -448,8 +456,40 @@ pub(super) fn is_file_of(project: &Path, arg: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::{Client, ClientServer, carried};
+    use super::{Client, ClientServer, Value, carried};
     use crate::clients::may_lower_protection;
+
+    #[test]
+    fn what_narrows_a_server_comes_from_the_file_of_every_client() {
+        for client in Client::all() {
+            let made = |key: &str, value: Value| {
+                let mut entry = json!({ "command": "x", "max_concurrent_requests": 1, "tool_acl": { "destructive": ["b"] } });
+                entry[key] = value;
+                let server = ClientServer {
+                    entry,
+                    ..ClientServer::written("a")
+                };
+                carried(client, &server).map(|made| made.entry.get(key).cloned())
+            };
+            for (key, value) in [
+                ("quarantined", json!(true)),
+                ("enabled", json!(false)),
+                ("max_concurrent_requests", json!(1)),
+                ("tool_acl", json!({ "destructive": ["b"] })),
+                ("isolation", json!({ "enabled": true, "image": "i" })),
+                ("enabled_tools", json!([])),
+                (
+                    "enabled_tools",
+                    json!("no list, which the configuration refuses"),
+                ),
+                ("disabled_tools", json!(["b"])),
+            ] {
+                assert_eq!(made(key, value.clone()), Ok(Some(value)), "{client:?}");
+            }
+            let refused = "`disabled` must be true or false".to_owned();
+            assert_eq!(made("disabled", json!("true")), Err(refused), "{client:?}");
+        }
+    }
 
     #[test]
     fn what_lowers_protection_comes_from_no_other_text() {

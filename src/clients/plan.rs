@@ -423,6 +423,7 @@ mod tests {
             entry("quarantined", json!(true)),
             "same memory quarantined",
         );
+        check(on(), entry("disabled", json!(true)), "same memory disabled");
         check(
             entry("disabled", json!(true)),
             entry("enabled", json!(false)),

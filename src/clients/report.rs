@@ -309,8 +309,8 @@ impl FoundServer {
 
 /// The key of an entry that keeps clients from using its server.
 pub(super) fn key_for_off(entry: &Map<String, Value>) -> Option<&'static str> {
-    let mut keys = [("enabled", false), ("quarantined", true)].into_iter();
-    keys.find_map(|(key, off)| (entry.get(key) == Some(&Value::Bool(off))).then_some(key))
+    let mut keys = ["enabled", "disabled", "quarantined"].into_iter();
+    keys.find(|key| entry.get(*key) == Some(&Value::Bool(*key != "enabled")))
 }
 
 impl ImportReport {
@@ -397,9 +397,6 @@ impl ImportReport {
             let mut entry = server.entry.clone();
             if is_held {
                 entry.insert("quarantined".to_owned(), json!(true));
-            }
-            if server.disabled {
-                entry.insert("enabled".to_owned(), json!(false));
             }
             Some((at, server.new_name()?.to_owned(), entry))
         });

@@ -152,6 +152,10 @@ fn a_reference_hides_no_fault_of_its_entry() {
         ),
         (json!({ "command": "x", "disabled": 1 }), "`disabled`"),
         (
+            json!({ "command": "x", "quarantined": "true" }),
+            "`quarantined` must be true or false",
+        ),
+        (
             json!({ "command": "${X}", "enabled": "false" }),
             "`enabled`",
         ),
