@@ -10,6 +10,7 @@ use crate::{
     clients::{FoundServer, ImportReport, NeededKind, may_lower_protection},
     failure::NextStep,
     storage,
+    text::names::shell_word,
 };
 
 /// Prints a row for each server. Those that can be imported are numbered from 1.
@@ -153,8 +154,16 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
     let left_out = server.left_behind.iter().map(String::as_str);
     let (lowering, unused): (Vec<&str>, Vec<&str>) =
         left_out.partition(|key| may_lower_protection(key));
-    let own = "; settings that lower protection count only in mcpproxy's own configuration";
-    for (keys, why) in [(lowering, own), (unused, ", which mcpproxy does not use")] {
+    let values = lowering
+        .iter()
+        .map(|key| shell_word(&format!("{key}=VALUE")));
+    let values = values.collect::<Vec<_>>().join(" ");
+    let step = is_taken.then(|| format!(": `mcpproxy upstream patch {name} {values}`"));
+    let only_you = "; only you can lower the protection".to_owned() + &step.unwrap_or_default();
+    for (keys, why) in [
+        (lowering, &*only_you),
+        (unused, ", which mcpproxy does not use"),
+    ] {
         if !keys.is_empty() {
             out.note(&format!("{name}: left out {}{why}", keys.join(", ")));
         }
