@@ -129,8 +129,8 @@ impl AgentRequest<'_> {
             known.eq_ignore_ascii_case(name) && !self.now.rules().shows(self.caller, known)
         });
         if is_hidden || !self.now.rules().would_show(self.caller, name) {
-            let error = format!("access denied: you may not use a server {name:?}");
-            let hint = "Nothing was added. Choose another name, or ask the user to add it.";
+            let error = format!("access denied: you may not use a server named {name:?}");
+            let hint = "Nothing was added. Tell the user: only they can give you access to a server of this name.";
             return Err(Failure::agents_only(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         self.management.check_name(name).await.map_err(for_agent)?;
