@@ -16,10 +16,14 @@ pub use self::{
     answer::{Detail, SearchAnswer, search_lists},
     signature::signature,
 };
-use self::{notice::Absent, run::SearchState};
+use self::{
+    notice::{Absent, NoticeReader},
+    run::SearchState,
+};
 use crate::{
     access::Caller,
     catalog::{Catalog, Matching, Query, ServerCatalog, Tool, WordShare},
+    config::OPERATOR,
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::{Gate, Moment, Variant},
     runtime::long_work::{LongWork, Stop},
@@ -50,6 +54,16 @@ pub struct Search {
     pub is_at_terminal: bool,
 }
 
+impl Search {
+    fn reader(&self, caller: &Caller) -> NoticeReader {
+        if self.is_at_terminal && caller.subject() == OPERATOR {
+            NoticeReader::Person
+        } else {
+            NoticeReader::Model
+        }
+    }
+}
+
 /// The outcome of a search.
 #[derive(Debug, Default)]
 pub struct Found {
@@ -61,6 +75,8 @@ pub struct Found {
     pub notice: Option<String>,
     /// Whether there are matches, but all of them are held back.
     pub is_held: bool,
+    /// Whether the notice is about the state of servers, which a person can look at.
+    is_about_servers: bool,
     /// Why matches are held back that are better than all in `tools`, each reason once.
     pub held: Vec<Failure>,
     /// The matches that [`Search::up_to`] leaves out.
@@ -146,6 +162,14 @@ impl Found {
         }
         text.push_str(notice);
     }
+
+    /// A person's step comes last, after all that it shows. What is held has one of its own.
+    fn add_step(&mut self, search: &Search, caller: &Caller) {
+        let is_for_person = search.reader(caller) == NoticeReader::Person;
+        if is_for_person && self.is_about_servers && self.held.is_empty() {
+            self.add_notice("Next: `mcpproxy upstream list`.");
+        }
+    }
 }
 
 /// Searches the tools of a daemon's servers. Cheap to clone.
@@ -205,7 +229,9 @@ impl ToolSearch {
         let unconnected = self.unconnected(&found);
         if !unconnected.is_empty() {
             found.add_notice(&notice::unconnected(&unconnected));
+            found.is_about_servers = true;
         }
+        found.add_step(search, caller);
         Ok(found)
     }
 

@@ -94,8 +94,9 @@ impl Absent {
 
 /// The notice about servers whose tools were found and that a call would not reach, each as `name (reason)`.
 pub(super) fn unconnected(servers: &[String]) -> String {
+    let whose = if servers.len() == 1 { "its" } else { "their" };
     let servers = some_of(servers, NAMED);
-    format!("Not connected now: {servers}. Calls to their tools may fail.")
+    format!("Not connected now: {servers}. Calls to {whose} tools may fail.")
 }
 
 /// Where the query names other servers than the one that is to be searched.
@@ -133,7 +134,7 @@ pub(super) fn by_name(held: usize, reader: NoticeReader) -> String {
     let searched = format!("{tools} {were} searched by {names} only");
     match reader {
         NoticeReader::Model => format!("{searched}; only the user can approve {them}."),
-        NoticeReader::Person => format!("{searched}. Next: `mcpproxy upstream list`."),
+        NoticeReader::Person => format!("{searched}."),
     }
 }
 

@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use super::{
-    Absent, Found, FoundTool, Search, WholeList,
-    notice::{self, NoticeReader},
-};
+use super::{Absent, Found, FoundTool, Search, WholeList, notice};
 use crate::{
     access::Caller,
     catalog::{IndexError, Matching, Query, Searcher, Snapshot, Writer},
@@ -47,7 +44,9 @@ pub(super) fn in_lists(
         caller,
         absent: &|_| Absent::default(),
     };
-    state.search(search, &Stop::default())
+    let mut found = state.search(search, &Stop::default())?;
+    found.add_step(search, caller);
+    Ok(found)
 }
 
 impl SearchState<'_> {
@@ -121,16 +120,17 @@ impl SearchState<'_> {
             }
         }
         if !found.held.is_empty() {
-            let held = notice::held_back(&found, self.reader(search));
+            let held = notice::held_back(&found, search.reader(self.caller));
             found.add_notice(&held);
         }
-        for notice in absent.notices(self.reader(search)) {
+        for notice in absent.notices(search.reader(self.caller)) {
             found.add_notice(&notice);
         }
-        // A person's step comes last, after all that it shows.
         if unsearched > 0 {
-            found.add_notice(&notice::by_name(unsearched, self.reader(search)));
+            found.add_notice(&notice::by_name(unsearched, search.reader(self.caller)));
         }
+        found.is_about_servers =
+            unsearched > 0 || !absent.down.is_empty() || !absent.logins.is_empty();
         if query.was_cut {
             found.add_notice(&notice::too_long());
         }
@@ -145,7 +145,7 @@ impl SearchState<'_> {
     fn barren(&self, server: &str, search: &Search) -> Option<String> {
         let lists = Target::method_alone(method::TOOLS_LIST);
         if let Err(failure) = self.rules().decide(self.caller, server, &lists) {
-            return Some(notice::unusable(&failure, self.reader(search)));
+            return Some(notice::unusable(&failure, search.reader(self.caller)));
         }
         match self.snapshot.servers.get(server) {
             None => Some(format!("The tools of {server} are not known yet.")),
@@ -204,14 +204,6 @@ impl SearchState<'_> {
             }
         }
         listed
-    }
-
-    fn reader(&self, search: &Search) -> NoticeReader {
-        if search.is_at_terminal && self.caller.subject() == OPERATOR {
-            NoticeReader::Person
-        } else {
-            NoticeReader::Model
-        }
     }
 
     /// Whether the caller may learn of a tool that is refused to it. What the rules deny it is hidden from it, unless it can change the rules.
