@@ -39,6 +39,9 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// Limit: files that are set aside in one run. After that the disk is taken to be damaged.
 const MOST_SET_ASIDE: u32 = 3;
 
+/// The outcome of most problems, in a log line.
+const NOT_RECORDED: &str = "calls are not recorded";
+
 /// Where the file is.
 pub(super) fn file_in(data_dir: &Path) -> PathBuf {
     DataFile::Activity.within(data_dir)
@@ -224,7 +227,8 @@ impl RecordWriter {
             Err(error) => {
                 let why = in_words(&error);
                 let step = disk_step(&self.path, &error);
-                self.problem(&format!("{file} cannot be removed: {why}"), step);
+                let problem = format!("{file} cannot be removed: {why}");
+                self.problem("old records are not removed", &problem, step);
             }
         }
     }
@@ -318,7 +322,7 @@ impl RecordWriter {
         };
         self.let_go_until(Instant::now() + pause);
         let problem = format!("{} cannot be {done}: {error}", self.path.display());
-        self.problem(&problem, error.step(&self.path));
+        self.problem(NOT_RECORDED, &problem, error.step(&self.path));
     }
 
     /// Closes a file that was removed. A new one is begun at once, in a new folder if that is gone, too.
@@ -350,15 +354,15 @@ impl RecordWriter {
         self.pending_bytes = 0;
         let waiting = u64::try_from(mem::take(&mut self.pending).len()).unwrap_or(u64::MAX);
         self.miss(waiting);
-        let problem = format!("nothing is kept: {}: {why}", self.path.display());
-        self.problem(&problem, step);
+        let problem = format!("{} cannot be used: {why}", self.path.display());
+        self.problem(NOT_RECORDED, &problem, step);
     }
 
     /// Logs a problem once, and shows it in the status.
-    fn problem(&self, problem: &str, step: String) {
+    fn problem(&self, outcome: &str, problem: &str, step: String) {
         let mut status = self.shared.status.lock();
         if status.problem.as_deref() != Some(problem) {
-            tracing::warn!(target: line::TARGET, problem, "the activity log has a problem");
+            tracing::warn!(target: line::TARGET, reason = problem, next = %step, "{outcome}");
             status.problem = Some(problem.to_owned());
             status.next_step = Some(step);
         }

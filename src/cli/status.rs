@@ -119,12 +119,11 @@ fn facts(
         let lock = lock.display();
         ("lock file", format!("{lock}: only its tools can be called"))
     }));
-    facts.extend(
-        report
-            .activity
-            .iter()
-            .map(|log| ("activity log", activity(log))),
-    );
+    if let Some(log) = &report.activity {
+        facts.push(("activity log", activity(log)));
+        let next = log.next_step.iter();
+        facts.extend(next.map(|step| ("next", output::as_typed(step))));
+    }
     if let Some(error) = report.config_error {
         facts.push((
             "config error",

@@ -101,6 +101,9 @@ pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
             let file = place.display();
             format!("give it one name only: `cp -p {file} {file}.new && mv {file}.new {file}`")
         }
+        _ if error.get_ref().is_some() && place.is_symlink() => {
+            format!("move the link {} away", place.display())
+        }
         // Other errors of `storage` itself: the file or folder belongs to another user, or is of another kind.
         _ if error.get_ref().is_some() => "replace it with one that is yours alone".to_owned(),
         io::ErrorKind::PermissionDenied => allow(place)?,
@@ -235,6 +238,10 @@ mod tests {
             let remedy = disk_remedy(&folder.path().join(path), &kind.into());
             assert_eq!(remedy, expected, "{path} {kind:?}");
         }
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("file", &link).expect("ours");
+        let remedy = disk_remedy(&link, &io::Error::other("it is a link"));
+        assert_eq!(remedy, Some(format!("move the link {here}/link away")));
         let file = folder.path().join("file");
         fs::set_permissions(&file, Permissions::from_mode(0o444)).expect("ours");
         let remedy = disk_remedy(&file, &io::ErrorKind::PermissionDenied.into());
