@@ -109,7 +109,7 @@ pub enum NextStep {
         #[serde(skip)]
         request: Option<Box<str>>,
     },
-    /// Nothing: mcpproxy tries again.
+    /// To wait: mcpproxy tries again.
     Wait,
     /// A step of a later version.
     #[serde(other)]
@@ -336,7 +336,7 @@ impl NextStep {
             Self::FixEntry { how: None, .. } => {
                 "correct its entry: `mcpproxy config edit`".to_owned()
             }
-            Self::Wait => "nothing to do: mcpproxy keeps trying".to_owned(),
+            Self::Wait => "try again later".to_owned(),
             Self::Unknown => format!("`mcpproxy upstream show {server}`"),
         }
     }
@@ -373,7 +373,7 @@ impl NextStep {
                 let how = how.as_deref().unwrap_or("correct its entry");
                 format!("{how}: PATCH /api/v1/servers/{server}.")
             }
-            Self::Wait => "Nothing to do: mcpproxy keeps trying.".to_owned(),
+            Self::Wait => "Try again later.".to_owned(),
             Self::SetSecret { name, also } => {
                 let put = |name: &str| format!("PUT /api/v1/secrets/{} stores it", encoded(name));
                 each(name, also, put).join(", ") + "."

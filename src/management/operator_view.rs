@@ -249,7 +249,7 @@ pub(super) fn step_while_held(name: &ServerName, step: &NextStep) -> String {
     let again = format!("`mcpproxy upstream inspect {name} --connect`");
     let first = step.at_terminal(name.as_str());
     match step {
-        NextStep::Wait => format!("try again later: {again}"),
+        NextStep::Wait => format!("{first}: {again}"),
         NextStep::Remove => first,
         _ => format!("{first}; then {again}"),
     }

@@ -166,7 +166,7 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
         .is_some_and(|seconds| (1_400..=1_500).contains(&seconds));
     assert!(is_late && error.contains("HTTP 429"), "{row}");
     let step = row["next_step"].as_str().unwrap_or_default();
-    has!(step, "keeps trying");
+    has!(step, "try again later");
     lacks!(step, "URL");
 }
 

@@ -116,7 +116,7 @@ async fn an_authorization_server_that_is_down_costs_no_login() {
     assert_eq!(shown["state"], "Error", "{shown}");
     check_trouble(&shown["last_error"], "answered HTTP 503");
     let step = shown["next_step"].as_str().expect("a step");
-    assert!(step.ends_with("keeps trying"), "{step}");
+    assert!(step.ends_with("try again later"), "{step}");
     let health = daemon.get("/health").await.json();
     check_trouble(&health["servers"][0]["reason"], "answered HTTP 503");
     let file = daemon.home().data_dir().join("logins/up.json");
@@ -162,7 +162,7 @@ async fn a_server_that_refuses_every_token_does_not_cause_renewal_upon_renewal()
     let shown = row(&daemon, "up").await;
     assert_eq!(shown["state"], "Error", "{shown}");
     check_trouble(&shown["last_error"], "newly issued");
-    has!(shown["next_step"], "keeps trying");
+    has!(shown["next_step"], "try again later");
     for _ in 0..6 {
         client.call("up__echo", "{}").await.failure();
     }

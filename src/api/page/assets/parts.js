@@ -109,7 +109,7 @@ export function stepWords({ step, next_step: told }) {
     case "connect_client": return "connect the client, then move its servers";
     case "log_in": return "log in; your browser opens its page";
     case "review": case "enable": case "restart": case "remove": return `${step.do} it`;
-    case "wait": return "wait: mcpproxy keeps trying";
+    case "wait": return "try again later";
     case "find_type": return "check the path of its URL, or edit the server and set Transport to “detected automatically”";
     case "allow_longer_calls": return "check whether the call ran, then allow longer calls";
     case "check_call": return `check whether the call ran${step.has_log ? ", then read its log" : ""}`;
