@@ -78,11 +78,18 @@ async fn free(listen: Listen, places: &Places) -> DoctorFinding {
                 format!("{address} is taken{}", taken.by),
                 taken.step(&taken.move_away(places)),
             ),
-            None => DoctorFinding::fail(
-                PORT,
-                format!("{address} cannot be used: {}", storage::in_words(&error)),
-                "`mcpproxy config set listen 127.0.0.1:8080`",
-            ),
+            None => {
+                // Clients may know the port: only one that this user may not have is changed.
+                let port = match error.kind() {
+                    io::ErrorKind::PermissionDenied => 8080,
+                    _ => address.port(),
+                };
+                DoctorFinding::fail(
+                    PORT,
+                    format!("{address} cannot be used: {}", storage::in_words(&error)),
+                    format!("`mcpproxy config set listen 127.0.0.1:{port}`"),
+                )
+            }
         },
     }
 }
@@ -289,6 +296,11 @@ mod tests {
             .await
             .expect("it is known");
         assert_eq!(found.severity, DoctorSeverity::Ok, "{found:?}");
+        // An address for documentation, which no machine has.
+        let elsewhere = "192.0.2.7:22104".parse().expect("an address");
+        let found = super::free(elsewhere, &places(ChosenBy::Platform, false)).await;
+        let fix = found.fix.expect("a step");
+        assert_eq!(fix, "`mcpproxy config set listen 127.0.0.1:22104`");
     }
 
     #[tokio::test]
