@@ -86,7 +86,8 @@ impl FolderFiles {
         let inside = inside.filter(|folder| folder.is_dir());
         for folder in inside.chain([data_dir.clone()]) {
             if let Err(error) = storage::remove_unfinished(&folder) {
-                tracing::warn!(%error, "unfinished file of an earlier daemon not removed");
+                let next = storage::disk_step(&folder, &error);
+                tracing::warn!(%error, %next, "unfinished file of an earlier daemon was not removed");
             }
         }
     }

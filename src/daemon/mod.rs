@@ -227,7 +227,9 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     })?;
     let lock = DataLock::take(&data_dir)?;
     if let Err(error) = options.places.note_data_folder(&data_dir) {
-        tracing::warn!(%error, "after a change of `data_dir`, commands may not find this daemon");
+        let usual = &options.places.data_dir;
+        let next = storage::disk_step(usual, &error) + ", then restart mcpproxy";
+        tracing::warn!(%error, next, "data folder not noted; after a change of `data_dir`, commands will not find this daemon");
     }
     // The local socket first: who sees the address answer may count on it.
     let local = local_socket::bind_locally(&data_dir)?;
