@@ -100,6 +100,12 @@ impl UninstallCommand {
         if out.is_json() && self.dry_run {
             return output::print_value(&done);
         }
+        // Without a question, its failures come at once as errors.
+        if !self.yes || self.dry_run {
+            for failure in &done.failures {
+                out.warning(&failure.in_words());
+            }
+        }
         let n = done.show(&moved, out);
         if n == 0 {
             out.done("nothing to undo");
@@ -108,11 +114,8 @@ impl UninstallCommand {
             }
             return Ok(());
         }
-        if self.dry_run {
-            out.done("nothing was changed");
-            return Ok(());
-        }
-        if !self.yes && !out.is_interactive() {
+        let asks = !self.yes && !self.dry_run;
+        if asks && !out.is_interactive() {
             let purge = if self.purge { "--purge " } else { "" };
             return Err(
                 CommandFailure::refused("cannot ask for confirmation without a terminal")
@@ -120,11 +123,12 @@ impl UninstallCommand {
                     .next(format!("`mcpproxy uninstall {purge}--yes` does not ask")),
             );
         }
-        if !self.yes && !out.asks("Do this?") {
+        if self.dry_run || asks && !out.asks("Do this?") {
             out.done("nothing was changed");
             return Ok(());
         }
-        done.forget_plan();
+        // What was only planned is forgotten.
+        (done.clients, done.next_steps, done.failures) = (Vec::new(), Vec::new(), Vec::new());
         done.files = own_files(&files);
         done.restore_clients(&places, &reaching, &meant);
         done.end_daemon(&files, out).await;
@@ -140,27 +144,42 @@ impl UninstallCommand {
 }
 
 /// Deletes a data folder, unless it has something else, too. `is_dry` only says whether it would be deleted.
-fn delete_folder(folder: &Path, config: &Path, is_dry: bool) -> io::Result<()> {
-    let holds_home = env::home_dir().is_some_and(|home| real(&home).starts_with(real(folder)));
-    if holds_home {
-        let why = "it contains your home folder; delete mcpproxy's files in it yourself";
-        return Err(io::Error::other(why));
-    }
+fn delete_folder(folder: &Path, config: &Path, is_dry: bool) -> Result<(), CommandFailure> {
+    let failed = |error: io::Error| not_deleted(folder, &in_words(&error));
     let config = config.file_name().unwrap_or_default().to_string_lossy();
     let beside_config = format!(".{config}.");
-    for found in fs::read_dir(folder)? {
-        let name = found?.file_name();
-        let name = name.to_string_lossy();
-        let is_config = name == config || name.starts_with(&beside_config);
-        if !is_config && !DataFile::is_one(&name) {
-            let why = format!("{name} in it is not mcpproxy's; move that away");
-            return Err(io::Error::other(why));
-        }
+    let is_ours = |name: &String| {
+        *name == config || name.starts_with(&beside_config) || DataFile::is_one(name)
+    };
+    let found = fs::read_dir(folder).and_then(Iterator::collect);
+    let found: Vec<fs::DirEntry> = found.map_err(failed)?;
+    let names = found.iter().map(fs::DirEntry::file_name);
+    let names = names.map(|name| name.to_string_lossy().into_owned());
+    let (mut ours, others): (Vec<String>, Vec<String>) = names.partition(is_ours);
+    ours.sort_unstable();
+    let holds_home = env::home_dir().is_some_and(|home| real(&home).starts_with(real(folder)));
+    if holds_home {
+        let step = format!(
+            "delete these in it, unless they are yours: {}",
+            ours.join(", ")
+        );
+        return Err(not_deleted(folder, "it contains your home folder").next(step));
+    }
+    if let Some(name) = others.first() {
+        let step = format!(
+            "move {} away, then run this command again",
+            folder.join(name).display()
+        );
+        return Err(not_deleted(folder, &format!("{name} in it is not mcpproxy's")).next(step));
     }
     if is_dry {
         return Ok(());
     }
-    fs::remove_dir_all(folder)
+    fs::remove_dir_all(folder).map_err(failed)
+}
+
+fn not_deleted(path: &Path, why: &str) -> CommandFailure {
+    CommandFailure::failed(format!("{} is not deleted: {why}", path.display()))
 }
 
 /// The path without links, or as it is.
@@ -188,13 +207,6 @@ fn own_files(files: &Files) -> Vec<PathBuf> {
 }
 
 impl Uninstalled {
-    /// Forgets what a dry run of [`Self::disconnect`] has noted.
-    fn forget_plan(&mut self) {
-        self.clients.clear();
-        self.next_steps.clear();
-        self.failures.clear();
-    }
-
     /// Disconnects clients, and puts moved servers back into their files. Moves since the client was connected are undone before it is
     /// disconnected, older ones after that.
     fn restore_clients(
@@ -308,22 +320,20 @@ impl Uninstalled {
                     // A lock without its file does no harm.
                     let _ = fs::remove_file(folder.join(lock));
                 }
-                fs::remove_file(file)
+                match fs::remove_file(file) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        Err(not_deleted(file, &in_words(&error)))
+                    }
+                    _ => Ok(()),
+                }
             };
             let folder = file.parent().filter(|folder| folder.ends_with("mcpproxy"));
             if let Some(folder) = folder.filter(|_| !is_dry) {
                 // This fails if the folder has other files.
                 let _ = fs::remove_dir(folder);
             }
-            let failed = deleted
-                .err()
-                .filter(|error| error.kind() != io::ErrorKind::NotFound);
-            let failed = failed.map(|error| {
-                let what = format!("{} is not deleted: {}", file.display(), in_words(&error));
-                CommandFailure::failed(what)
-            });
-            let is_deleted = failed.is_none();
-            failures.extend(failed);
+            let is_deleted = deleted.is_ok();
+            failures.extend(deleted.err());
             is_deleted
         });
     }
@@ -333,9 +343,6 @@ impl Uninstalled {
         let moved = moved.iter();
         let back = moved.map(|file| format!("put servers back into {}", file.display()));
         let steps = self.steps(["remove", "stop", "delete"], back.collect());
-        for failure in &self.failures {
-            out.warning(&failure.in_words());
-        }
         if !out.is_json() && !steps.is_empty() {
             out.done("to do:");
             for step in &steps {
@@ -445,7 +452,8 @@ mod tests {
         make("lock");
         make("photo.jpg");
         let error = delete_folder(&data, &config, false).expect_err("a photo is in it");
-        assert!(error.to_string().contains("photo.jpg"), "{error}");
+        let step = error.next_step.expect("there is one");
+        assert!(step.contains("data/photo.jpg away"), "{step}");
         assert!(data.join("lock").exists());
     }
 }
