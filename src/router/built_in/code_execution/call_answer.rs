@@ -39,7 +39,8 @@ struct CallFailure<'a> {
 }
 
 /// The hint after a call with wrong arguments.
-const NOT_SENT: &str = "Write call_tool(server, tool, args), with args as a plain object.";
+const NOT_SENT: &str =
+    "Write call_tool(server, tool, args), with args as a plain object, not deeply nested.";
 
 impl CallAnswer {
     /// The answer to a call that was made, or that mcpproxy refused.
