@@ -147,6 +147,9 @@ impl TryFrom<RawAuth> for ServerAuth {
             ("forwarded", Provider::Forwarded, raw.forwarded.is_some()),
         ];
         for (key, provider, is_there) in sections {
+            if providers.iter().filter(|one| **one == provider).count() > 1 {
+                return Err(format!("names \"{key}\" twice in `providers`; remove one"));
+            }
             if is_there && !has(provider) {
                 let other = sections.iter().find(|(_, other, _)| has(*other));
                 let remedy = match other {
@@ -160,10 +163,6 @@ impl TryFrom<RawAuth> for ServerAuth {
                     "has `{key}`, which has no effect: {remedy}, or remove `{key}`"
                 ));
             }
-        }
-        let is_second = |(at, provider)| providers.iter().take(at).any(|first| first == provider);
-        if providers.iter().enumerate().any(is_second) {
-            return Err("names a provider twice".to_owned());
         }
         if providers.is_empty() && raw.acl.is_none() && raw.required.is_none() {
             return Err(

@@ -160,7 +160,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             &format!(r#"{{"providers": ["bearer", "bearer"], {tokens}}}"#),
-            "names a provider twice",
+            r#"names "bearer" twice in `providers`; remove one"#,
         ),
         (
             &format!(r#"{{"provider": "bearer", "provider": "bearer", {tokens}}}"#),
