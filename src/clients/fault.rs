@@ -73,11 +73,10 @@ impl FileFault {
     pub fn step(&self, path: &Path) -> String {
         let file = path.display();
         match (self.line, self.unread) {
-            (Some(line), _) if self.is_or_above => {
-                format!("correct {file} in line {line} or above, then try again")
+            (Some(line), _) if !self.is_or_above => {
+                format!("correct line {line} of {file}, then try again")
             }
-            (Some(line), _) => format!("correct line {line} of {file}, then try again"),
-            (None, None) => format!("correct {file}, then try again"),
+            (Some(_), _) | (None, None) => format!("correct {file}, then try again"),
             (None, Some(kind @ io::ErrorKind::PermissionDenied)) => {
                 let remedy = disk_remedy(path, &kind.into());
                 remedy.unwrap_or_else(|| format!("`chmod u+r {file}`"))
@@ -142,5 +141,8 @@ mod tests {
             let fault = FileFault::unread(&kind.into());
             assert_eq!(fault.step(Path::new("/x/y")), step);
         }
+        let step = FileFault::at_or_above(4, "the mistake is in this line or above it");
+        let step = step.step(Path::new("/x/y"));
+        assert_eq!(step, "correct /x/y, then try again");
     }
 }
