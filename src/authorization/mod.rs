@@ -77,9 +77,9 @@ impl LoginError {
             ),
             Self::NotRegistered(_) => (
                 format!(
-                    "register a client there by hand, then `mcpproxy upstream patch {typed} oauth.client_id=ID` and {log_in}"
+                    "register a client there by hand, with the redirect URI http://127.0.0.1/callback, then `mcpproxy upstream patch {typed} oauth.client_id=ID` and {log_in}"
                 ),
-                "register a client there by hand, set `oauth.client_id` in its entry, then log in"
+                "register a client there by hand, with the redirect URI http://127.0.0.1/callback, set `oauth.client_id` in its entry, then log in"
                     .to_owned(),
             ),
             Self::BadAnswer(_) => {
