@@ -55,7 +55,7 @@ pub(super) async fn call(
     let auth = settings.ok().and_then(|settings| settings.server_auth);
     let needs_token = auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer));
     if needs_token && token.is_none() {
-        let why = "call: none, clients need a token; set MCPPROXY_TOKEN to try it";
+        let why = "call: skipped, because clients need a token; set MCPPROXY_TOKEN, then `mcpproxy setup`";
         say_step(5, why, out);
         return Ok(());
     }
