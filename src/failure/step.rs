@@ -117,7 +117,7 @@ pub enum NextStep {
 }
 
 /// What comes first where nobody knows whether a call has run.
-const CHECK: &str = "it may have run: check before you call again";
+const CHECK: &str = "the call may have run: check before you repeat it";
 
 impl NextStep {
     /// Correct the entry, as the reason says.

@@ -160,7 +160,7 @@ impl Upstream {
                 } else if self.0.is_restarting.load(Ordering::Relaxed) {
                     format!("the server {name:?} was restarted during the call")
                 } else {
-                    format!("the connection to server {name:?} was lost during the call: {why}")
+                    format!("the connection to the server {name:?} was lost during the call: {why}")
                 },
             ),
             LinkError::NotHttp | LinkError::OddEndpoint(_) | LinkError::Endless(_) => sent(
