@@ -8,7 +8,7 @@ use super::{Answer, Params, Route, Routes, Verbs, ok, one_of, wrong};
 use crate::{
     access::Caller,
     catalog::Matching,
-    config::{ChangeAuthor, ChangeWay},
+    config::{ChangeAuthor, ChangeWay, OPERATOR},
     failure::ErrorCode,
     gate::Variant,
     management::{Management, ShownTool, ToolList},
@@ -98,6 +98,10 @@ async fn list_or_search<V: Verbs>(
     let detail = query.detail.as_deref();
     let detail = one_of("detail", "full or compact", detail, Detail::parse)?.unwrap_or_default();
     let explained = query.explain.unwrap_or_default();
+    let (subject, profile) = (query.r#as.as_deref(), query.profile.as_deref());
+    let management = verbs.management();
+    let caller = management.caller_as(&caller, subject, profile)?;
+    let is_at_terminal = ChangeAuthor::of_this_task().way == ChangeWay::Terminal;
     let search = Search {
         query: text,
         limit: query.limit,
@@ -109,11 +113,8 @@ async fn list_or_search<V: Verbs>(
             Variant::Destructive
         },
         explained,
-        is_at_terminal: ChangeAuthor::of_this_task().way == ChangeWay::Terminal,
+        is_at_terminal: is_at_terminal && caller.subject() == OPERATOR,
     };
-    let (subject, profile) = (query.r#as.as_deref(), query.profile.as_deref());
-    let management = verbs.management();
-    let caller = management.caller_as(&caller, subject, profile)?;
     ok(&verbs.search(&caller, &search, detail).await?)
 }
 

@@ -16,14 +16,10 @@ pub use self::{
     answer::{Detail, SearchAnswer, search_lists},
     signature::signature,
 };
-use self::{
-    notice::{Absent, NoticeReader},
-    run::SearchState,
-};
+use self::{notice::Absent, run::SearchState};
 use crate::{
     access::Caller,
     catalog::{Catalog, Matching, Query, ServerCatalog, Tool, WordShare},
-    config::OPERATOR,
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::{Gate, Moment, Variant},
     runtime::long_work::{LongWork, Stop},
@@ -52,16 +48,6 @@ pub struct Search {
     pub explained: bool,
     /// Whether the operator is at a terminal, where notices name commands.
     pub is_at_terminal: bool,
-}
-
-impl Search {
-    fn reader(&self, caller: &Caller) -> NoticeReader {
-        if self.is_at_terminal && caller.subject() == OPERATOR {
-            NoticeReader::Person
-        } else {
-            NoticeReader::Model
-        }
-    }
 }
 
 /// The outcome of a search.
@@ -164,9 +150,8 @@ impl Found {
     }
 
     /// A person's step comes last, after all that it shows. What is held has one of its own.
-    fn add_step(&mut self, search: &Search, caller: &Caller) {
-        let is_for_person = search.reader(caller) == NoticeReader::Person;
-        if is_for_person && self.is_about_servers && self.held.is_empty() {
+    fn add_step(&mut self, search: &Search) {
+        if search.is_at_terminal && self.is_about_servers && self.held.is_empty() {
             self.add_notice("Next: `mcpproxy upstream list`.");
         }
     }
@@ -231,7 +216,7 @@ impl ToolSearch {
             found.add_notice(&notice::unconnected(&unconnected));
             found.is_about_servers = true;
         }
-        found.add_step(search, caller);
+        found.add_step(search);
         Ok(found)
     }
 

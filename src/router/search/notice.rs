@@ -9,14 +9,6 @@ use crate::{
     text::{capitalized, count, names::as_argument, some_of},
 };
 
-/// Who reads a notice.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoticeReader {
-    Model,
-    /// The operator, for whom notices name commands.
-    Person,
-}
-
 /// How many reasons, servers or words a notice names.
 const NAMED: usize = 3;
 
@@ -60,9 +52,8 @@ impl Absent {
     }
 
     /// The notices about them.
-    pub(super) fn notices(&self, reader: NoticeReader) -> Vec<String> {
-        let is_model = reader == NoticeReader::Model;
-        let for_model = |text| if is_model { text } else { "" };
+    pub(super) fn notices(&self, is_at_terminal: bool) -> Vec<String> {
+        let for_model = |text| if is_at_terminal { "" } else { text };
         let mut notices = Vec::new();
         if !self.logins.is_empty() {
             let logins = some_of(&self.logins, NAMED);
@@ -124,7 +115,7 @@ pub(super) fn nothing(search: &Search, query: &Query) -> String {
 }
 
 /// Where nothing was found, and so many held tools are searched by their names only.
-pub(super) fn by_name(held: usize, reader: NoticeReader) -> String {
+pub(super) fn by_name(held: usize, is_at_terminal: bool) -> String {
     let (were, names, them) = if held == 1 {
         ("was", "name", "it")
     } else {
@@ -132,9 +123,10 @@ pub(super) fn by_name(held: usize, reader: NoticeReader) -> String {
     };
     let tools = count(held, "held tool");
     let searched = format!("{tools} {were} searched by {names} only");
-    match reader {
-        NoticeReader::Model => format!("{searched}; only the user can approve {them}."),
-        NoticeReader::Person => format!("{searched}."),
+    if is_at_terminal {
+        format!("{searched}.")
+    } else {
+        format!("{searched}; only the user can approve {them}.")
     }
 }
 
@@ -145,8 +137,8 @@ pub(super) fn beyond_token(calls: AllowedCalls) -> String {
 }
 
 /// Why no tool of a server can be found that may not be used.
-pub(super) fn unusable(failure: &Failure, reader: NoticeReader) -> String {
-    let (error, step) = (capitalized(&failure.error), step(failure, reader));
+pub(super) fn unusable(failure: &Failure, is_at_terminal: bool) -> String {
+    let (error, step) = (capitalized(&failure.error), step(failure, is_at_terminal));
     format!("{error}, so none of its tools can be found. {step}")
 }
 
@@ -172,13 +164,13 @@ pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
 }
 
 /// The notice where all matches are held back, or the best one. A person gets the step for the best one only.
-pub(super) fn held_back(found: &Found, reader: NoticeReader) -> String {
+pub(super) fn held_back(found: &Found, is_at_terminal: bool) -> String {
     let mut steps: Vec<String> = Vec::new();
     let mut reasons = Vec::new();
     for failure in found.held.iter().take(NAMED) {
         reasons.push(failure.error.clone());
-        let step = step(failure, reader);
-        if steps.is_empty() || reader == NoticeReader::Model && !steps.contains(&step) {
+        let step = step(failure, is_at_terminal);
+        if steps.is_empty() || !is_at_terminal && !steps.contains(&step) {
             steps.push(step);
         }
     }
@@ -192,8 +184,8 @@ pub(super) fn held_back(found: &Found, reader: NoticeReader) -> String {
     format!("{what}: {}{more}. {}", reasons.join("; "), steps.join(" "))
 }
 
-fn step(failure: &Failure, reader: NoticeReader) -> String {
-    if reader == NoticeReader::Person {
+fn step(failure: &Failure, is_at_terminal: bool) -> String {
+    if is_at_terminal {
         return format!("Next: {}.", step_of_a_person(failure));
     }
     let step = match failure.code {

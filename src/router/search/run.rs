@@ -45,7 +45,7 @@ pub(super) fn in_lists(
         absent: &|_| Absent::default(),
     };
     let mut found = state.search(search, &Stop::default())?;
-    found.add_step(search, caller);
+    found.add_step(search);
     Ok(found)
 }
 
@@ -120,14 +120,14 @@ impl SearchState<'_> {
             }
         }
         if !found.held.is_empty() {
-            let held = notice::held_back(&found, search.reader(self.caller));
+            let held = notice::held_back(&found, search.is_at_terminal);
             found.add_notice(&held);
         }
-        for notice in absent.notices(search.reader(self.caller)) {
+        for notice in absent.notices(search.is_at_terminal) {
             found.add_notice(&notice);
         }
         if unsearched > 0 {
-            found.add_notice(&notice::by_name(unsearched, search.reader(self.caller)));
+            found.add_notice(&notice::by_name(unsearched, search.is_at_terminal));
         }
         found.is_about_servers =
             unsearched > 0 || !absent.down.is_empty() || !absent.logins.is_empty();
@@ -145,7 +145,7 @@ impl SearchState<'_> {
     fn barren(&self, server: &str, search: &Search) -> Option<String> {
         let lists = Target::method_alone(method::TOOLS_LIST);
         if let Err(failure) = self.rules().decide(self.caller, server, &lists) {
-            return Some(notice::unusable(&failure, search.reader(self.caller)));
+            return Some(notice::unusable(&failure, search.is_at_terminal));
         }
         match self.snapshot.servers.get(server) {
             None => Some(format!("The tools of {server} are not known yet.")),
