@@ -70,28 +70,23 @@ async fn free(listen: Listen, places: &Places) -> DoctorFinding {
         return DoctorFinding::ok(PORT, "no address is configured");
     };
     // Given back at once; no connection was made, so nothing lingers.
-    match TcpListener::bind(address) {
-        Ok(_) => DoctorFinding::ok(PORT, format!("{address} is free")),
-        Err(error) => match TakenPort::of(listen).await {
-            Some(taken) => DoctorFinding::fail(
-                PORT,
-                format!("{address} is taken{}", taken.by),
-                taken.step(&taken.move_away(places)),
-            ),
-            None => {
-                // Clients may know the port: only one that this user may not have is changed.
-                let port = match error.kind() {
-                    io::ErrorKind::PermissionDenied => 8080,
-                    _ => address.port(),
-                };
-                DoctorFinding::fail(
-                    PORT,
-                    format!("{address} cannot be used: {}", storage::in_words(&error)),
-                    format!("`mcpproxy config set listen 127.0.0.1:{port}`"),
-                )
-            }
-        },
+    let Err(error) = TcpListener::bind(address) else {
+        return DoctorFinding::ok(PORT, format!("{address} is free"));
+    };
+    if let Some(taken) = TakenPort::of(listen).await {
+        let what = format!("{address} is taken{}", taken.by);
+        return DoctorFinding::fail(PORT, what, taken.step(&taken.move_away(places)));
     }
+    // Clients may know the port: only one that this user may not have is changed.
+    let port = match error.kind() {
+        io::ErrorKind::PermissionDenied => 8080,
+        _ => address.port(),
+    };
+    DoctorFinding::fail(
+        PORT,
+        format!("{address} cannot be used: {}", storage::in_words(&error)),
+        format!("`mcpproxy config set listen 127.0.0.1:{port}`"),
+    )
 }
 
 /// Why a daemon that was started without an address has none.

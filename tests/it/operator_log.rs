@@ -101,7 +101,11 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
     has!(refused, "next=\"correct ");
     assert_eq!(daemon.log().matches("token file unusable").count(), 1);
     daemon.home().write_config("{");
-    let parts = ["ERROR", "configuration not loaded", "next=\"`mcpproxy config edit`"];
+    let parts = [
+        "ERROR",
+        "configuration not loaded",
+        "next=\"`mcpproxy config edit`",
+    ];
     line(&daemon, &parts).await;
 }
 

@@ -145,7 +145,8 @@ fn server_not_allowed(server: &str, tool: &str) -> Failure {
 
 fn not_allowed_to_destroy(server: &str, tool: &str) -> Failure {
     let error = format!("{server}:{tool} is destructive, and this script may not call such tools");
-    let hint = "Ask the user; if they agree, run the script again with options.allow_destructive: true.";
+    let hint =
+        "Ask the user; if they agree, run the script again with options.allow_destructive: true.";
     let step = NextStep::act("if you want that, give --allow-destructive")
         .or_request("if you want that, set `allow_destructive` for the script");
     Failure::for_agents(ErrorCode::WrongVariant, error, hint, step)
