@@ -132,14 +132,9 @@ impl Forwarding<'_> {
     /// Goes on with a parked call: its server gets the answers that the request brings.
     pub(super) async fn resume(
         self,
-        handle: &str,
-        key: &RetryKey,
+        ParkedCall { call, questions }: ParkedCall,
         token: Option<Raw>,
     ) -> Result<Outcome, RequestError> {
-        let parked = self.forwarder.parked.take(handle, key, Instant::now());
-        let Some(ParkedCall { call, questions }) = parked else {
-            return Err(parked::unknown_state().into());
-        };
         let mut call = Box::new(ForwardedCall::new(self, call));
         call.sent.progress.client = token;
         call.sent.active.unpark();

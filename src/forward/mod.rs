@@ -68,12 +68,17 @@ impl Forwarder {
         let handle = parked::handle_in(context.revision, admitted.method(), request.params)?;
         let mut replies = RoundReplies::default();
         if let Some(handle) = handle {
-            let key = forwarding.retry_key()?;
-            if !self.pages.take(&handle, &key, Instant::now()) {
-                return Box::pin(forwarding.resume(&handle, &key, token)).await;
-            }
+            let (key, now) = (forwarding.retry_key()?, Instant::now());
             // Made again because its client has opened the pages.
-            replies.are_taken = true;
+            replies.are_taken = self.pages.take(&handle, &key, now);
+            if let Some(parked) = self.parked.take(&handle, &key, now) {
+                return Box::pin(forwarding.resume(parked, token)).await;
+            }
+            // Another mcpproxy, which needs no handshake, gives such handles, too.
+            let upstream = self.upstreams.named(admitted.server())?;
+            if !replies.are_taken && !upstream.is_stateless() {
+                return Err(parked::unknown_state().into());
+            }
         }
         // Awaited where it is made: what is named first is kept twice.
         let sent = forwarding.send(token, CallState::sent(), &replies).await?;

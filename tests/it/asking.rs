@@ -100,6 +100,20 @@ async fn all_share_a_server_until_it_asks() {
 }
 
 #[tokio::test]
+async fn a_question_passes_two_daemons_and_the_answer_comes_back() {
+    let near_server = before(&asking().await).await;
+    let url = format!("http://{}/mcp/server/up", near_server.address());
+    let builder = TestDaemon::builder().entry("up", json!({ "url": url }));
+    let daemon = builder.start().await;
+    daemon.wait_for_tool("form").await;
+    let client = modern(&daemon);
+    let state = begin(&client).await;
+    has!(go_on(&client, &state).await.text(), "decline");
+    let again = go_on(&client, &state).await;
+    has!(again.error().to_string(), "requestState");
+}
+
+#[tokio::test]
 async fn from_its_first_question_on_each_client_that_can_answer_has_a_connection_that_says_so() {
     let upstream = asking().await;
     let daemon = before(&upstream).await;

@@ -52,6 +52,11 @@ impl Upstream {
         }
     }
 
+    /// Whether the last connection had no handshake.
+    pub fn is_stateless(&self) -> bool {
+        self.0.habits.is_stateless()
+    }
+
     /// What is known of connections with a handshake, where the shared one has none.
     pub fn other_era(&self) -> OtherEra {
         let settings = self.0.settings.borrow();
