@@ -248,7 +248,7 @@ pub(super) fn plan_patch(
         return Err(faulty(UNCHANGED, name, patch, fault));
     }
     if by == Author::Agent {
-        check_size(name, &patched.after)?;
+        check_size(UNCHANGED, name, &patched.after)?;
     }
     Ok(Planned {
         changes: patched.changes(name),
@@ -286,7 +286,7 @@ pub(super) fn plan_addition(
     if let Some(failure) = command_line(&patched.after) {
         return Err(failure.of_server(name.as_str()));
     }
-    check_size(name.as_str(), &patched.after)?;
+    check_size(UNADDED, name.as_str(), &patched.after)?;
     check_waiting(text)?;
     let entry = patched.after;
     Ok(Planned {
@@ -332,12 +332,14 @@ fn faulty(outcome: &str, name: &str, patch: &SentPatch, fault: Option<String>) -
     wrong(outcome, name, problems(patch, fault).join("; "))
 }
 
-fn check_size(name: &str, entry: &Map<String, Value>) -> Result {
+fn check_size(outcome: &str, name: &str, entry: &Map<String, Value>) -> Result {
     let size = Value::Object(entry.clone()).to_string().len();
     if size <= LARGEST_ENTRY {
         return Ok(());
     }
-    Err(wrong(UNCHANGED, name, "it would be larger than 32 KiB"))
+    let error = format!("{outcome}: the entry of {name:?} would be larger than 32 KiB");
+    let hint = "Shorten the entry, then try again.";
+    Err(Failure::agents_only(ErrorCode::InvalidArguments, error, hint).of_server(name))
 }
 
 fn check_waiting(text: &str) -> Result {
@@ -374,4 +376,20 @@ fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
 
 pub(super) fn not_edited(error: EditError) -> Failure {
     not_written(&WriteError::Edit(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LARGEST_ENTRY, Map, UNADDED, Value, check_size};
+
+    #[test]
+    fn an_entry_that_is_too_large_is_to_be_shortened() {
+        let text = "x".repeat(LARGEST_ENTRY);
+        let entry = Map::from_iter([("command".to_owned(), Value::from(text))]);
+        let failure = check_size(UNADDED, "big", &entry).expect_err("it is too large");
+        let error = r#"nothing was added: the entry of "big" would be larger than 32 KiB"#;
+        assert_eq!(failure.error, error);
+        let hint = failure.for_model().hint;
+        assert_eq!(hint.for_people(), "Shorten the entry, then try again.");
+    }
 }
