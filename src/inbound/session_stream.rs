@@ -105,8 +105,8 @@ fn no_session(why: NoSession, headers: &HeaderMap) -> Response {
 
 /// The answer to a request that another daemon was working on.
 fn lost(id: &Id) -> Bytes {
-    let text = "the daemon restarted during the request";
-    let hint = "It may have run. The session continues.";
+    let text = "mcpproxy restarted during the request, which may have run";
+    let hint = "Check before you repeat it. The session continues.";
     let error = Failure::new(ErrorCode::ConnectionLost, text, hint).as_rpc_error();
     error_frame(Some(id), &error.to_raw())
 }

@@ -307,7 +307,10 @@ async fn a_stream_that_ended_with_its_daemon_ends_its_request() {
         let event = stream.next().await.expect("an answer");
         let answer: Value = serde_json::from_str(&event.data).expect("JSON");
         assert_eq!(answer["id"], request, "{revision}");
-        assert_eq!(answer["error"]["data"]["code"], "connection_lost");
+        let error = &answer["error"];
+        let message = "mcpproxy restarted during the request, which may have run";
+        assert_eq!(error["message"], message);
+        assert_eq!(error["data"]["code"], "connection_lost");
         assert!(stream.next().await.is_none(), "that was all");
         // What is no event of anybody's stays unknown.
         assert_eq!(client.resume("nonsense").await.status, 400);
