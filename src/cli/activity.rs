@@ -133,7 +133,7 @@ impl ListActivity {
         if self.follow && source.0.is_over_files() {
             let mistake =
                 CommandFailure::not_reachable("the daemon is not running, so no records are added");
-            return Err(mistake.next("leave out --follow, or `mcpproxy start`"));
+            return Err(mistake.next("`mcpproxy start`, then run this again"));
         }
         let query = self.filter.query();
         let most = usize::from(self.limit);
