@@ -22,7 +22,7 @@ use crate::{
 /// Stores what an entry has at a place in the keyring, under a name of the server's own. The patch that has the entry refer to it. Blocks.
 pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String, Value>> {
     let wrong = |why: &str| {
-        let error = format!("nothing was moved: `{place}` {why}");
+        let error = format!("nothing was moved: {place:?} {why}");
         let hint = "name a variable or a header that holds a value, as env.NAME or headers.NAME";
         Failure::new(ErrorCode::InvalidArguments, error, hint)
     };
@@ -37,9 +37,14 @@ pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String
     let parts = parts.filter(|(list, _)| ["env", "headers"].contains(list));
     let (list, key) = parts.ok_or_else(|| wrong("is neither a variable nor a header"))?;
     let value = entry.get(list).and_then(|members| members.get(key));
-    let value = value.and_then(Value::as_str);
-    let value = value.filter(|value| !value.is_empty() && !has_reference(value));
-    let value = value.ok_or_else(|| wrong("holds no value of its own"))?;
+    let value = match value.and_then(Value::as_str) {
+        None => Err("is not in the entry"),
+        Some("") => Err("is empty"),
+        Some(value) if has_reference(value) => Err("already contains a reference"),
+        Some(value) => Ok(value),
+    };
+    let shows = |failure: Failure| failure.with_step(NextStep::ShowServer).of_server(server);
+    let value = value.map_err(|why| shows(wrong(why)))?;
     let (begin, name) = (scheme(value), own_name(server, key));
     let secret = value.get(begin.len()..).unwrap_or(value);
     let secret = secret.replace("$${", "${");
@@ -209,7 +214,7 @@ mod tests {
     fn a_value_can_be_moved_again_if_its_entry_was_not_changed() {
         let ground = tempfile::tempdir().expect("a folder");
         let config_file = ground.path().join("config.json");
-        let text = r#"{"keyring":"file","mcpServers":{"x":{"command":"a","env":{"KEY":"v"}}}}"#;
+        let text = r#"{"keyring":"file","mcpServers":{"x":{"command":"a","env":{"KEY":"v","NONE":"","HOME":"${HOME}"}}}}"#;
         fs::write(&config_file, text).expect("a file");
         let places = Places {
             config_file,
@@ -229,6 +234,15 @@ mod tests {
         files.set_secret(&row.name, &other).expect("it is stored");
         let refused = to_keyring(&files, "x", "env.KEY").expect_err("another value");
         assert_eq!(refused.code, ErrorCode::SecretExists);
+        for (place, why) in [
+            ("", "is neither a variable nor a header"),
+            ("env.NOPE", "is not in the entry"),
+            ("env.NONE", "is empty"),
+            ("env.HOME", "already contains a reference"),
+        ] {
+            let refused = to_keyring(&files, "x", place).expect_err(place);
+            assert_eq!(refused.error, format!("nothing was moved: {place:?} {why}"));
+        }
         let nowhere = to_keyring(&files, "y", "env.KEY").expect_err("no such server");
         let step = nowhere.over_rest().hint;
         assert_eq!(step.for_people(), "GET /api/v1/servers lists the servers.");
