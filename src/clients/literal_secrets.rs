@@ -25,7 +25,7 @@ pub struct LiteralSecret {
 
 impl LiteralSecret {
     /// The variable or header whose value it is; nothing where it is a part of something else.
-    pub(super) fn key(&self) -> Option<&str> {
+    pub fn key(&self) -> Option<&str> {
         self.place.split_once('.').map(|(_, key)| key)
     }
 
@@ -37,16 +37,16 @@ impl LiteralSecret {
     /// The commands that put it into the keyring.
     pub fn step(&self, server: &str) -> String {
         let (name, place) = (&self.name, &self.place);
+        if place == "args" {
+            return format!(
+                "all users of this machine can read it; if {server} can read it from a variable, `mcpproxy secret set {name}`, `mcpproxy upstream patch {server} 'env.VARIABLE=${{keyring:{name}}}'`, then remove it from `args` with `mcpproxy config edit`"
+            );
+        }
         let store = if self.is_stored {
             "it is already stored; ".to_owned()
         } else {
             format!("`mcpproxy secret set {name}`, then ")
         };
-        if self.place == "args" {
-            return format!(
-                "{store}give it to the server in a variable (`mcpproxy upstream patch {server} 'env.NAME=${{keyring:{name}}}'`), if it reads one: all users of the machine can read arguments, even those from the keyring"
-            );
-        }
         if self.key().is_none() {
             return format!(
                 "{store}replace the secret with ${{keyring:{name}}} in the configuration file (`mcpproxy config path` names it)"

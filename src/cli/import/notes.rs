@@ -136,10 +136,10 @@ pub(in crate::cli) fn plain_secrets(server: &FoundServer, is_taken: bool) -> Vec
     let secrets = server.literal_secrets.iter().zip(&server.secret_steps);
     let notes = secrets.map(|(secret, step)| {
         let place = &secret.place;
-        let step = if is_taken {
-            format!(": {step}")
-        } else {
-            "; --secrets keyring stores it outside the configuration file".to_owned()
+        let step = match secret.key() {
+            _ if is_taken => format!(": {step}"),
+            Some(_) => "; --secrets keyring stores it outside the configuration file".to_owned(),
+            None => ", and --secrets keyring leaves it there".to_owned(),
         };
         format!("{name}: `{place}` contains a secret in plain text{step}")
     });
