@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Inspection, Management, inspection::awaits_contact, patching::by_a_person};
 use crate::{
     config::{Change, ChangeOf},
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate,
     runtime::long_work::LongWork,
 };
@@ -61,19 +61,21 @@ impl Management {
         }
         self.mark_again(name).await?;
         let attempt = seen?;
-        let why = attempt.server.last_error.clone();
-        let why = why.unwrap_or_else(|| {
-            let why = if attempt.inspected {
-                "it lists nothing"
-            } else {
-                "it listed nothing in time"
-            };
-            why.to_owned()
+        let mut review = self.inspect_in_turn(name, turns).await?;
+        let row = &mut review.server;
+        review.contact_error = Some(match attempt.server.last_error {
+            Some(why) => {
+                (row.next_step, row.step) = (attempt.server.next_step, attempt.server.step);
+                why
+            }
+            None if attempt.inspected => {
+                let step = NextStep::Remove;
+                (row.next_step, row.step) = (Some(step.at_terminal(name)), Some(step));
+                "it lists nothing".to_owned()
+            }
+            None => "it listed nothing in time".to_owned(),
         });
-        Ok(Inspection {
-            contact_error: Some(why),
-            ..self.inspect_in_turn(name, turns).await?
-        })
+        Ok(review)
     }
 
     /// Tries a quarantined server once more if its last attempt failed. For any other server, waits for the attempt under way.

@@ -266,8 +266,8 @@ impl<B: Backing> Management<B> {
         let review = review.filter(|_| quarantined);
         let review = review.map(|step| step.at_terminal(&broken.name));
         let step = match review {
-            // What it lacks need not be there for a review.
-            Some(review) if entry.is_some() => format!("{review}; afterwards {correct}"),
+            // What it lacks need not be there for a review of what it listed.
+            Some(review) if listed.is_some() => format!("{review}; afterwards {correct}"),
             Some(review) => format!("{correct}; then {review}"),
             None => correct,
         };

@@ -15,7 +15,6 @@ use crate::{
     daemon_client::{self, AnswerDeadline},
     failure::NextStep,
     management::{Files, Inspection},
-    text::names::as_argument,
 };
 
 /// Review a server and its held definitions
@@ -70,21 +69,11 @@ fn check_contact(inspection: &Inspection) -> Done {
         return Ok(());
     };
     let (row, name) = (&inspection.server, &inspection.server.name);
-    if row.is_disabled() || !inspection.awaits_contact {
-        let off = row.is_disabled().then_some("it is disabled");
-        let why = off.or(row.last_error.as_deref()).unwrap_or(why);
-        let failure = CommandFailure::failed(visible(why));
-        let failure = failure.undone(&format!("the tools of {name} were not listed"));
-        let step = row.next_step.clone().unwrap_or_default();
-        return Err(failure.next(step));
-    }
-    let outcome =
-        format!("the tools of {name} were not listed, and its entry stays as the agent wrote it");
-    let failure = CommandFailure::failed(visible(why)).undone(&outcome);
-    Err(failure.next(format!(
-        "correct the entry and try again, or `mcpproxy upstream remove {}`",
-        as_argument(name)
-    )))
+    let off = row.is_disabled().then_some("it is disabled");
+    let why = off.or(row.last_error.as_deref()).unwrap_or(why);
+    let failure = CommandFailure::failed(visible(why));
+    let failure = failure.undone(&format!("the tools of {name} were not listed"));
+    Err(failure.next_if(row.next_step.clone()))
 }
 
 fn print(inspection: &Inspection, connects: bool) -> Done {

@@ -26,12 +26,10 @@ pub(super) enum ReviewStep<'a> {
 impl<'a> ReviewStep<'a> {
     pub(super) fn of(inspection: &'a Inspection) -> Self {
         let is_quarantined = inspection.server.awaits_approval();
-        let (is_off, has_held) = (inspection.server.is_disabled(), inspection.count_held() > 0);
+        let has_held = inspection.count_held() > 0;
         match (&inspection.lock_file, &inspection.contact_error) {
             (Some(_), _) if is_quarantined || has_held => Self::Locked,
-            (_, Some(why)) if is_quarantined && (is_off || !inspection.awaits_contact) => {
-                Self::Mend(why)
-            }
+            (_, Some(why)) if is_quarantined => Self::Mend(why),
             _ if inspection.awaits_contact => Self::Contact,
             _ if is_quarantined && inspection.inspected => Self::Approve(String::new()),
             _ if is_quarantined => Self::Connect,
@@ -55,17 +53,11 @@ impl<'a> ReviewStep<'a> {
                 };
                 format!("nothing can be approved here, because a lock file decides: {step}{lift}")
             }
-            Self::Contact => {
-                let contact = match &inspection.contact_error {
-                    None => "so the server was not contacted; ",
-                    Some(_) => "and its tools could not be listed: correct the entry, then ",
-                };
-                format!(
-                    "an agent wrote this entry, {contact}`{}` lists its tools. To approve it without looking at them: `{}`",
-                    connect(),
-                    approve("--yes")
-                )
-            }
+            Self::Contact => format!(
+                "an agent wrote this entry, so the server was not contacted; `{}` lists its tools. To approve it without looking at them: `{}`",
+                connect(),
+                approve("--yes")
+            ),
             Self::Connect => format!("its tools are not known yet; `{}` lists them", connect()),
             Self::Mend(why) => format!("its tools are not known: {}", visible(why)),
             Self::Approve(what) if what == ALL => {

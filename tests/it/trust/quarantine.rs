@@ -164,7 +164,7 @@ async fn contacted_in_vain(server: &Upstream, more: &Value, why: &str) -> (TestD
     let (code, said, error) = daemon.home().cli(&contact).await;
     assert_eq!(code, 1, "{said}{error}");
     has!(error, why);
-    has!(error, "stays as the agent wrote it");
+    lacks!(said, "--connect", "the error names the step");
     let [before, after]: [Value; 2] =
         [before, written()].map(|text| serde_json::from_str(&text).expect("JSON"));
     assert_eq!(after, before);
@@ -188,6 +188,7 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
         let server = server().await;
         let (daemon, said) = contacted_in_vain(&server, &more, why).await;
         lacks!(said, "not contacted");
+        has!(said, "; then `mcpproxy", "once that is mended");
         let reference = more["env"]["KEY"].as_str().expect("text");
         has!(said, reference, "what is filled in where is shown");
         lacks!(said, "s3cret");
