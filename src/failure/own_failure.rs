@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(failure.hint.for_people(), "");
         assert_eq!(failure.terminal_step(), "open it");
         assert_eq!(failure.over_rest().hint.for_people(), "Open it.");
-        let (step, hint) = (NextStep::AllowLongerCalls, "It may have run.");
+        let (step, hint) = (NextStep::Wait, "It may have run.");
         let failure = Failure::for_agents(ErrorCode::TimedOut, "no", hint, step);
         assert_eq!(failure.hint.for_model(), hint);
     }

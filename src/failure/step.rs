@@ -47,7 +47,11 @@ pub enum NextStep {
     /// Check the path of its `url`, or let `"type": "auto"` find the transport.
     FindType,
     /// Check whether the call has run, then give its calls more time.
-    AllowLongerCalls,
+    AllowLongerCalls {
+        /// Twice the `call_tool_timeout` in force.
+        #[serde(default)]
+        limit: Box<str>,
+    },
     /// Check whether the call has run, then look at the server.
     CheckCall {
         /// Whether it has a log to look at.
@@ -117,7 +121,7 @@ pub enum NextStep {
 }
 
 /// What comes first where nobody knows whether a call has run.
-const CHECK: &str = "the call may have run: check before you repeat it";
+const CHECK: &str = "check whether the call ran before you repeat it";
 
 impl NextStep {
     /// Correct the entry, as the reason says.
@@ -274,8 +278,8 @@ impl NextStep {
             Self::FindType => format!(
                 "check the path of its `url` (/mcp or /sse), or `mcpproxy upstream patch {server} type=auto`"
             ),
-            Self::AllowLongerCalls => format!(
-                "{CHECK}; for longer calls: `mcpproxy upstream patch {server} call_tool_timeout=10m`"
+            Self::AllowLongerCalls { limit } => format!(
+                "{CHECK}; for longer calls: `mcpproxy upstream patch {server} call_tool_timeout={limit}`"
             ),
             Self::CheckCall { has_log: true } => {
                 format!("{CHECK}; `mcpproxy upstream logs {server}` shows its log")
@@ -360,8 +364,9 @@ impl NextStep {
             Self::FindType => format!(
                 "Check the path of its `url` (/mcp or /sse), or set `type` to auto with PATCH /api/v1/servers/{server}."
             ),
-            Self::AllowLongerCalls => {
-                format!("{CHECK}; PATCH /api/v1/servers/{server} raises its `call_tool_timeout`")
+            Self::AllowLongerCalls { limit } => {
+                let body = format!(r#"{{"call_tool_timeout": "{limit}"}}"#);
+                format!("{CHECK}; for longer calls, PATCH /api/v1/servers/{server} with {body}")
             }
             Self::CheckCall { .. } => {
                 format!("{CHECK}; GET /api/v1/servers/{server} shows its state")

@@ -57,7 +57,7 @@ async fn a_crash_fails_its_calls_and_the_next_call_works() {
         // A person at a terminal is told first what must not be overlooked.
         let call = ["call", "destructive", "frail:die"];
         let (code, _, said) = daemon.home().cli(&call).await;
-        let step = "next: the call may have run: check before you repeat it; `mcpproxy upstream logs frail` shows its log";
+        let step = "next: check whether the call ran before you repeat it; `mcpproxy upstream logs frail` shows its log";
         assert!(code == 1 && said.contains(step), "{said}");
         // What goes to no model stands in the failure and in the record.
         has!(said, ": \"fatal: no database\"");

@@ -90,7 +90,9 @@ impl CallClock {
         let time = duration::in_words(self.silence);
         let error = format!("the server {server:?} did not answer within {time}");
         let hint = "It may have run. Check before you repeat it; the user can raise its call_tool_timeout.";
-        Failure::for_agents(code, error, hint, NextStep::AllowLongerCalls).of_server(server)
+        let limit = duration::show(self.silence.saturating_mul(2)).into();
+        let step = NextStep::AllowLongerCalls { limit };
+        Failure::for_agents(code, error, hint, step).of_server(server)
     }
 }
 
@@ -102,9 +104,8 @@ mod tests {
         Duration::from_secs(60 * n)
     }
 
-    fn text(clock: &CallClock) -> String {
-        let server = ServerName::parse("slow").expect("a name");
-        clock.overdue(&server).error
+    fn overdue(clock: &CallClock) -> Failure {
+        clock.overdue(&ServerName::parse("slow").expect("a name"))
     }
 
     #[test]
@@ -114,9 +115,16 @@ mod tests {
         assert_eq!(clock.deadline(), start + minutes(2));
         clock.progress(start + minutes(1));
         assert_eq!(clock.deadline(), start + minutes(3));
+        let failure = overdue(&clock);
         assert_eq!(
-            text(&clock),
+            failure.error,
             r#"the server "slow" did not answer within 2 min"#
+        );
+        let (typed, sent) = (failure.terminal_step(), failure.over_rest().hint);
+        assert!(typed.contains("upstream patch slow call_tool_timeout=4m`"));
+        assert!(
+            sent.for_people()
+                .ends_with(r#"with {"call_tool_timeout": "4m"}."#)
         );
     }
 
@@ -128,7 +136,7 @@ mod tests {
             clock.progress(start + minutes(minute));
         }
         assert_eq!(clock.deadline(), start + minutes(30));
-        let said = text(&clock);
+        let said = overdue(&clock).error;
         assert!(said.contains("did not finish"), "{said}");
     }
 
