@@ -191,9 +191,13 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::Passing => Self::not_reachable(what).next("try again in a few seconds"),
             DaemonError::NotRunning(Some(_)) => Self::not_reachable(what)
                 .next("correct the name, or create the file: `mcpproxy setup`"),
-            DaemonError::OtherConfiguration { .. } => unreachable(
-                "leave out --config (and $MCPPROXY_CONFIG), or name another data folder with --data-dir",
-            ),
+            DaemonError::OtherConfiguration { .. } => {
+                let variable = env::var_os("MCPPROXY_CONFIG");
+                let variable = variable.map_or("", |_| " (and $MCPPROXY_CONFIG)");
+                unreachable(&format!(
+                    "leave out --config{variable}, or name another data folder with --data-dir"
+                ))
+            }
             DaemonError::NoFolder(_) => undone(Self::failed(what), "name a folder with --data-dir"),
             DaemonError::TooLong(_) => undone(
                 Self::failed(what),

@@ -316,7 +316,7 @@ impl NextStep {
             Self::DescribeConfig => {
                 "correct that; `mcpproxy config schema` describes every key".to_owned()
             }
-            Self::GiveUrl => "give another --url".to_owned(),
+            Self::GiveUrl => "give another --url, such as https://example.com/mcp".to_owned(),
             Self::ConnectClient { client } => {
                 format!("`mcpproxy connect {client}`, then `mcpproxy import {client} --move`")
             }
