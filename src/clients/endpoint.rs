@@ -114,7 +114,7 @@ pub fn why_refused(
     }
     let lacking = |path: String| missing(settings, |name| name == DEMO, &path);
     if let Some((why, _)) = endpoint_of(ours).and_then(lacking) {
-        let step = format!("`mcpproxy connect {id} --endpoint /mcp`");
+        let step = format!("`mcpproxy connect {id} --endpoint /mcp` gives it all servers");
         let request = "send another `endpoint`, such as /mcp";
         return refused(&format!("its endpoint {why}"), &step, request);
     }
