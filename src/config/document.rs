@@ -119,6 +119,9 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
         ParseErrorKind::SingleQuotedStringsNotAllowed => {
             "a string needs double quotes, not single ones"
         }
+        ParseErrorKind::MultipleRootJsonValues if rest.starts_with(['}', ']', ',']) => {
+            "the first bracket is closed before this: one is too many"
+        }
         ParseErrorKind::MultipleRootJsonValues => "more text follows the end",
         ParseErrorKind::NestingDepthExceeded => "it is nested too deeply",
         ParseErrorKind::BareDecimalPointNumbersNotAllowed
@@ -448,7 +451,11 @@ mod tests {
         for (text, words) in [
             ("{\"a\": }", "`}` is not allowed here"),
             ("{\"a\": 1 \"b\": 2}", "a comma is missing here"),
-            ("{\"a\": 1}}", "more text follows the end"),
+            ("{\"a\": 1} 2", "more text follows the end"),
+            (
+                "{\"a\": {}}, \"b\": {}}",
+                "the first bracket is closed before this: one is too many",
+            ),
             ("{\"a\": ghp_x}", "a string needs double quotes"),
             (
                 "{\"a\": 0x1F}",
