@@ -143,7 +143,9 @@ async fn ask_of_round(
     })?;
     request.response(outcome).map_err(|error| {
         let message = error.get("message").and_then(|message| message.string());
-        let why = format!("the client refused: {}", message.unwrap_or_default());
+        let message = message.filter(|message| !message.is_empty());
+        let message = message.map(|message| format!(": {message}"));
+        let why = format!("the client refused{}", message.unwrap_or_default());
         unanswered(admitted, &why)
     })
 }
