@@ -148,7 +148,7 @@ fn not_allowed_to_destroy(server: &str, tool: &str) -> Failure {
     let hint =
         "Ask the user; if they agree, run the script again with options.allow_destructive: true.";
     let step = NextStep::act("if you want that, give --allow-destructive")
-        .or_request("if you want that, set `allow_destructive` for the script");
+        .or_request("if you want that, set `options.allow_destructive` to true");
     Failure::for_agents(ErrorCode::WrongVariant, error, hint, step)
         .of_server(server)
         .of_tool(tool)
