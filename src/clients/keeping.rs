@@ -16,7 +16,7 @@ use super::{
 use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
     management::Files,
-    text::{Secret, ServerName},
+    text::{Secret, ServerName, cut::shortened},
 };
 
 /// Stores what an entry has at a place in the keyring, under a name of the server's own. The patch that has the entry refer to it. Blocks.
@@ -131,7 +131,7 @@ impl ImportReport {
                     server.chosen = false;
                     server.error = Some(match given {
                         Some("") => format!("no value for `{place}`"),
-                        _ => format!("`{place}` is the placeholder {text}"),
+                        _ => format!("`{place}` is the placeholder {}", shortened(&**text, 80)),
                     });
                     break;
                 };
