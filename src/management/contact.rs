@@ -10,6 +10,7 @@ use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
     gate,
     runtime::long_work::LongWork,
+    trust::approvals::ThingKind,
 };
 
 impl Management {
@@ -51,12 +52,12 @@ impl Management {
         let changes = vec![by_a_person(name)];
         self.trust(entry, "permit_contact", changes, ChangeOf::this_task())
             .await?;
-        let settled = self.settled_server(name, patience).await;
-        let seen = match settled {
-            Ok(_) => self.inspect_in_turn(name, turns).await,
-            Err(failure) => Err(failure),
+        let attempt = async {
+            self.settled_server(name, patience).await?;
+            self.inspect_in_turn(name, turns).await
         };
-        if seen.is_ok() && self.lists_something(name).unwrap_or(false) {
+        let seen = attempt.await;
+        if seen.as_ref().is_ok_and(lists_something) {
             return seen;
         }
         self.mark_again(name).await?;
@@ -91,19 +92,6 @@ impl Management {
         Ok(())
     }
 
-    /// Whether a server lists anything that a person could review.
-    fn lists_something(&self, name: &str) -> Result<bool> {
-        let view = self.view()?;
-        let entry = view.settings.servers.get(name);
-        let listed = view.listed(name, entry.map(AsRef::as_ref));
-        Ok(listed.is_some_and(|listed| {
-            !(listed.tools.is_empty()
-                && listed.prompts.is_empty()
-                && listed.resources.is_empty()
-                && listed.templates.is_empty())
-        }))
-    }
-
     /// Marks the entry as an agent's again, unless a person has approved it meanwhile.
     async fn mark_again(&self, name: &str) -> Result {
         let settings = self.settings()?;
@@ -127,4 +115,10 @@ impl Management {
             }
         }
     }
+}
+
+/// Whether a server lists anything that a person could review.
+fn lists_something(seen: &Inspection) -> bool {
+    let mut things = seen.things.iter();
+    things.any(|thing| thing.kind != ThingKind::Instructions && !thing.is_unreadable())
 }
