@@ -89,8 +89,6 @@ pub enum NextStep {
     CheckConfig,
     /// Correct the value; the schema describes every key.
     DescribeConfig,
-    /// Add the server with another URL.
-    GiveUrl,
     /// Connect the client, then move its servers.
     ConnectClient {
         /// The client's name in commands and paths.
@@ -316,7 +314,6 @@ impl NextStep {
             Self::DescribeConfig => {
                 "correct that; `mcpproxy config schema` describes every key".to_owned()
             }
-            Self::GiveUrl => "give another --url, such as https://example.com/mcp".to_owned(),
             Self::ConnectClient { client } => {
                 format!("`mcpproxy connect {client}`, then `mcpproxy import {client} --move`")
             }
@@ -399,7 +396,7 @@ impl NextStep {
             Self::ShowChanges => "GET /api/v1/config/history lists the changes.".to_owned(),
             Self::ShowRecords => "GET /api/v1/activity lists the records.".to_owned(),
             Self::CheckConfig => "Correct the configuration file.".to_owned(),
-            Self::DescribeConfig | Self::GiveUrl => {
+            Self::DescribeConfig => {
                 "Correct that, then try again; GET /api/v1/config/schema describes every key."
                     .to_owned()
             }

@@ -13,9 +13,9 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, Author, BadPatch, Change, ChangeOf, EditError, OurAddress, PatchedEntry, ServerEntry,
-        ServerPatch, Warning, WriteError, entry_fault, fingerprint_as_written, is_entry_key,
-        written_entry,
+        self, Author, BadPatch, Change, ChangeOf, EditError, EntryFault, OurAddress, PatchedEntry,
+        ServerEntry, ServerPatch, Warning, WriteError, entry_fault, fingerprint_as_written,
+        is_entry_key, written_entry,
     },
     failure::{ErrorCode, Failure, NextStep, Result},
     runtime::sync::Guarded,
@@ -171,6 +171,18 @@ pub(super) struct SentPatch {
     problem: Option<BadPatch>,
 }
 
+impl SentPatch {
+    /// The entry that it leads to, or all that is wrong with it.
+    fn apply(&self, outcome: &str, name: &str, to: &Map<String, Value>) -> Result<PatchedEntry> {
+        let fault = |error: BadPatch| EntryFault {
+            text: error.to_string(),
+            is_of_url: false,
+        };
+        let patched = self.readable.apply(to);
+        patched.map_err(|error| faulty(outcome, name, self, Some(fault(error))))
+    }
+}
+
 /// Reads a patch. Only an empty one is refused here: its mistakes are reported in one error with those of the entry that it leads to.
 pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch> {
     let sent = read_entry(patch);
@@ -196,23 +208,12 @@ pub(super) fn read_new(
     us: &OurAddress,
 ) -> Result<Map<String, Value>> {
     let sent = read_entry(entry);
-    let patched = sent.readable.apply(&Map::new());
-    let (entry, unreadable) = match patched {
-        Ok(patched) => (patched.after, None),
-        Err(error) => (Map::new(), Some(error.to_string())),
-    };
-    let fault = entry_fault(name, &entry, us).filter(|_| unreadable.is_none());
-    let step = match &fault {
-        Some(fault) if fault.is_of_url && sent.problem.is_none() => NextStep::GiveUrl,
-        _ => NextStep::DescribeConfig,
-    };
-    let fault = unreadable.or(fault.map(|fault| fault.text));
-    let problems = problems(&sent, fault);
-    if problems.is_empty() {
-        return Ok(entry);
+    let entry = sent.apply(UNADDED, name.as_str(), &Map::new())?.after;
+    let fault = entry_fault(name, &entry, us);
+    if sent.problem.is_some() || fault.is_some() {
+        return Err(faulty(UNADDED, name.as_str(), &sent, fault));
     }
-    let failure = wrong(UNADDED, name.as_str(), problems.join("; "));
-    Err(failure.with_step(step))
+    Ok(entry)
 }
 
 /// The changes of the file's text that a patch comes to.
@@ -224,9 +225,7 @@ pub(super) fn plan_patch(
     by: Author,
 ) -> Result<Planned> {
     let written = written_entry(text, name).map_err(not_edited)?;
-    let patched = patch.readable.apply(&written);
-    let mut patched =
-        patched.map_err(|error| faulty(UNCHANGED, name, patch, Some(error.to_string())))?;
+    let mut patched = patch.apply(UNCHANGED, name, &written)?;
     let mut held_for = Vec::new();
     let verdict = (by == Author::Agent).then(|| judge(&patched));
     patched.take_back_defaults();
@@ -265,9 +264,7 @@ pub(super) fn plan_addition(
     patch: &SentPatch,
     us: &OurAddress,
 ) -> Result<Planned> {
-    let patched = patch.readable.apply(&Map::new());
-    let mut patched =
-        patched.map_err(|error| faulty(UNADDED, name.as_str(), patch, Some(error.to_string())))?;
+    let mut patched = patch.apply(UNADDED, name.as_str(), &Map::new())?;
     let not_allowed = judge_new(&patched.after);
     if !not_allowed.is_empty() {
         let more = problems(patch, None);
@@ -312,24 +309,30 @@ fn hold(entry: &mut Map<String, Value>) {
 
 /// Why the patched entry cannot be used; nothing if it could not be used before either, because mending it may take several patches. Keys
 /// that are no keys of an entry are left out: warnings name them.
-fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<String>> {
+fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<EntryFault>> {
     let parsed = ServerName::parse(name).map_err(|error| wrong(UNCHANGED, name, error))?;
     let mut after = patched.after.clone();
     after.retain(|key, _| is_entry_key(key));
-    let fault = entry_fault(&parsed, &after, us).map(|fault| fault.text);
+    let fault = entry_fault(&parsed, &after, us);
     let was_broken =
         || !patched.before.is_empty() && entry_fault(&parsed, &patched.before, us).is_some();
     Ok(fault.filter(|_| !was_broken()))
 }
 
 /// The mistakes of a patch, and the fault of the entry that it leads to.
-fn problems(patch: &SentPatch, fault: Option<String>) -> Vec<String> {
+fn problems(patch: &SentPatch, fault: Option<EntryFault>) -> Vec<String> {
     let of_patch = patch.problem.iter().map(ToString::to_string);
-    of_patch.chain(fault).collect()
+    of_patch.chain(fault.map(|fault| fault.text)).collect()
 }
 
-fn faulty(outcome: &str, name: &str, patch: &SentPatch, fault: Option<String>) -> Failure {
-    wrong(outcome, name, problems(patch, fault).join("; "))
+fn faulty(outcome: &str, name: &str, patch: &SentPatch, fault: Option<EntryFault>) -> Failure {
+    let is_of_url = fault.as_ref().is_some_and(|fault| fault.is_of_url) && patch.problem.is_none();
+    let failure = wrong(outcome, name, problems(patch, fault).join("; "));
+    if is_of_url {
+        let step = NextStep::act("give another `url`, such as https://example.com/mcp");
+        return failure.with_step(step.for_all());
+    }
+    failure
 }
 
 fn check_size(outcome: &str, name: &str, entry: &Map<String, Value>) -> Result {

@@ -105,7 +105,7 @@ export function stepWords({ step, next_step: told }) {
     case "run_by_hand": return "correct its command or its arguments; it wrote no log";
     case "set_secret": case "set_variable": return `enter ${step.name} on the server’s page`;
     case "check_config": return "correct the configuration file";
-    case "describe_config": case "give_url": return "correct the value, then try again";
+    case "describe_config": return "correct the value, then try again";
     case "connect_client": return "connect the client, then move its servers";
     case "log_in": return "log in; your browser opens its page";
     case "review": case "enable": case "restart": case "remove": return `${step.do} it`;
