@@ -37,7 +37,9 @@ pub fn move_out(
 ) {
     let rows = client_rows(places, us, true);
     let mut moved: Vec<MovedServers> = Vec::new();
-    let comes = |server: &FoundServer| server.imported || dry_run && server.chosen;
+    let comes = |server: &FoundServer| {
+        server.imported || dry_run && server.chosen && server.error.is_none()
+    };
     let at_here = report.here(comes);
     let here = report.servers.iter_mut().enumerate();
     let here = here.filter(|(at, server)| at_here.contains(at) && is_meant(server));

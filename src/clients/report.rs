@@ -291,6 +291,11 @@ impl FoundServer {
         self.secret_steps = secrets.map(|secret| secret.step(name)).collect();
     }
 
+    /// Whether it stays in its file unless that is named: the file is a project's, and this run did not import it.
+    pub fn is_foreign(&self) -> bool {
+        self.is_in_project_file && !self.imported
+    }
+
     fn is_written_as(&self, name: &str) -> bool {
         self.written_name.eq_ignore_ascii_case(name)
     }

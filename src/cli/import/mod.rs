@@ -8,8 +8,6 @@ mod pick;
 mod trial;
 pub(super) mod values;
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 use http::Method;
 use serde::Deserialize;
@@ -123,17 +121,23 @@ impl ImportCommand {
         let places = home_places(&files)?;
         let us = our_address(&files, connection::location_of(&daemon).as_ref());
         let rows = client_rows(&places, &us, true);
-        let from = match chooser {
-            Chooser::Person if !self.moves => files_to_clear(&report, &rows, out),
-            _ => BTreeSet::new(),
+        let is_connected = |server: &FoundServer| {
+            let mut rows = rows.iter();
+            rows.any(|row| row.client == server.client && row.connected)
         };
-        let moves = self.moves && !self.reads_stdin();
-        let is_named = |server: &FoundServer| {
-            self.server.is_empty() || self.server.iter().any(|name| server.is_called(name))
+        // Without --move, the question is whether what runs twice from now on is to be removed.
+        let is_asked = !self.moves && out.is_interactive() && report.taken().any(is_connected);
+        let is_meant = |server: &FoundServer| {
+            let is_doubled = is_connected(server) && !server.is_foreign();
+            let mut names = self.server.iter();
+            let is_named = self.server.is_empty() || names.any(|name| server.is_called(name));
+            !self.reads_stdin() && is_named && (self.moves || is_asked && is_doubled)
         };
-        let is_meant =
-            |server: &FoundServer| moves && is_named(server) || from.contains(&server.file);
-        move_out(&mut report, (&places, &us), is_meant, self.dry_run);
+        if is_asked || chooser == Chooser::Person {
+            moving::move_agreed(&mut report, (&places, &us), is_meant, !self.moves, out);
+        } else {
+            move_out(&mut report, (&places, &us), is_meant, self.dry_run);
+        }
         if out.is_json() {
             output::print_value(&report)?;
         } else {
@@ -209,18 +213,6 @@ impl ImportCommand {
             out.next(&format!("`mcpproxy import{from} --all{moves}` imports {n}"));
         }
     }
-}
-
-/// The files of connected clients from which the person at the terminal wants the imported servers removed.
-fn files_to_clear(report: &ImportReport, rows: &[ClientRow], out: Output) -> BTreeSet<String> {
-    let is_connected = |server: &&FoundServer| {
-        let mut rows = rows.iter();
-        rows.any(|row| row.client == server.client && row.connected)
-    };
-    if !report.taken().any(|server| is_connected(&server)) {
-        return BTreeSet::new();
-    }
-    moving::wanted(report.servers.iter().filter(is_connected), false, out)
 }
 
 /// Whether every client whose servers were imported is connected, or, if they came from no client, any client.

@@ -1,42 +1,51 @@
 //! Messages and questions about servers that are removed from clients' files, or put back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
 use super::super::{CommandFailure, Done, Output, output};
 use crate::{
     clients::{
-        Client, ClientRow, FoundServer, ImportReport, MovedServers, MovesBack, home_places,
-        move_back, our_address,
+        Client, ClientPlaces, ClientRow, FoundServer, ImportReport, MovedServers, MovesBack,
+        home_places, move_back, move_out, our_address,
     },
+    config::OurAddress,
     management::{DaemonLocation, Files},
 };
 
-/// The files from which imported servers are removed: all user files if `is_decided`, else those to which the person at the terminal agrees.
-/// A project's file, which others may share, is changed only if the person agrees.
-pub(in crate::cli) fn wanted<'a>(
-    servers: impl Iterator<Item = &'a FoundServer>,
-    is_decided: bool,
+/// Removes the servers that are meant from their files, as far as the person at the terminal agrees: the question names what would be
+/// removed. If `is_apart`, a project's file, which others may share, has a question of its own, for which Enter is no.
+pub(in crate::cli) fn move_agreed(
+    report: &mut ImportReport,
+    at: (&ClientPlaces, &OurAddress),
+    is_meant: impl Fn(&FoundServer) -> bool,
+    is_apart: bool,
     out: Output,
-) -> BTreeSet<String> {
-    let meant = servers.filter(|server| server.imported || !server.is_in_project_file);
-    let meant = meant.map(|server| (&server.file, server.is_in_project_file));
-    let mut files: BTreeMap<&String, bool> = meant.collect();
-    let mut own = is_decided.then_some(true);
-    let for_own =
-        "Remove the imported servers from the clients' files, so that nothing runs twice?";
-    files.retain(|file, is_shared| {
-        if *is_shared {
-            let question = format!(
-                "Remove the imported servers from {file}, too? It belongs to the project, and others may share it."
-            );
-            !is_decided && out.asks(&question)
-        } else {
-            *own.get_or_insert_with(|| out.agrees(for_own))
+) {
+    move_out(report, at, &is_meant, true);
+    let is_shared = |one: &&MovedServers| {
+        let mut servers = report.servers.iter();
+        is_apart && servers.any(|server| server.is_in_project_file && server.file == one.file)
+    };
+    let movable = report.moved.iter().filter(|one| one.error.is_none());
+    let (shared, own): (Vec<_>, Vec<_>) = movable.partition(is_shared);
+    let named = |one: &&MovedServers| format!("{} from {}", one.servers.join(", "), one.file);
+    let mut kept = BTreeSet::new();
+    let all: Vec<String> = own.iter().map(named).collect();
+    let question = format!("Remove {}? mcpproxy has them now.", all.join(" and "));
+    if !own.is_empty() && !out.agrees(&question) {
+        kept.extend(own.iter().map(|one| one.file.clone()));
+    }
+    for one in shared {
+        let what = named(&one);
+        let why = "It belongs to the project, and others may share it.";
+        if !out.asks(&format!("Remove {what}? {why}")) {
+            kept.insert(one.file.clone());
         }
-    });
-    files.into_keys().cloned().collect()
+    }
+    let is_agreed = |server: &FoundServer| is_meant(server) && !kept.contains(&server.file);
+    move_out(report, at, is_agreed, false);
 }
 
 /// Says which servers were removed from which file, or would be, and which stay and why.
@@ -143,4 +152,42 @@ pub(super) fn undo(
         }
     }
     output::report_failures(put_back.iter().filter_map(not_put_back).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{ClientPlaces, ImportReport, OurAddress, Output, json, move_agreed, move_out};
+    use crate::clients::{SecretNames, plan};
+
+    #[test]
+    fn nothing_leaves_a_file_unless_somebody_agrees() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join(".cursor/mcp.json");
+        let text =
+            r#"{"mcpServers":{"a":{"command":"cat"},"b":{"url":"http://127.0.0.1:8080/mcp"}}}"#;
+        fs::create_dir(home.path().join(".cursor")).expect("ours");
+        fs::write(&path, text).expect("ours");
+        let places = ClientPlaces::new(home.path(), home.path());
+        let us = OurAddress {
+            ports: vec![8080],
+            places: None,
+        };
+        let file = places.named(&path);
+        let found = file.read().expect("a good file").expect("it is there");
+        let here = [("a".to_owned(), json!({ "command": "cat" }))];
+        let mut report = ImportReport {
+            servers: plan(&[(file, found)], &here, &us, SecretNames::none()),
+            ..ImportReport::default()
+        };
+        move_out(&mut report, (&places, &us), |_| true, true);
+        assert_eq!(report.moved[0].servers, ["a"]);
+        let nobody = Output::default().unasked(true);
+        for is_apart in [false, true] {
+            move_agreed(&mut report, (&places, &us), |_| true, is_apart, nobody);
+            assert!(report.moved.is_empty());
+        }
+        assert_eq!(fs::read_to_string(&path).expect("ours"), text);
+    }
 }

@@ -87,19 +87,28 @@ pub(super) fn move_servers(
         server.warning = server.warning.take().or_else(error);
     }
     let connected = report.connected();
-    let is_connected = |server: &&FoundServer| connected.contains(&server.client);
-    let is_wanted = moves.unwrap_or_else(|| found.doubled().any(|server| is_connected(&server)));
-    let servers = found.servers.iter().filter(is_connected);
-    let from = import::moving::wanted(servers.filter(|_| is_wanted), moves.is_some(), out);
-    move_out(found, at, |server| from.contains(&server.file), false);
+    let is_meant = |server: &FoundServer| {
+        let is_wanted = match moves {
+            Some(moves) => moves && !server.is_in_project_file,
+            None => !server.is_foreign(),
+        };
+        is_wanted && connected.contains(&server.client)
+    };
+    if moves.is_some() {
+        move_out(found, at, is_meant, false);
+    } else {
+        import::moving::move_agreed(found, at, is_meant, true, out);
+    }
     if !out.is_json() {
         import::moving::say(found, false, out);
     }
     report.moved.clone_from(&found.moved);
-    // A server runs twice if another proxy has it, or a connected client whose file was left as it is.
+    // A server runs twice if another proxy has it, or a connected client. If the person answered that it stays, it is not named again.
     let is_left = |server: &&FoundServer| {
-        let is_connected = is_connected(server) || report.already.contains(&server.client);
-        !server.client.can_connect() || is_connected && !from.contains(&server.file)
+        let client = server.client;
+        let is_connected = connected.contains(&client) || report.already.contains(&client);
+        let is_other_proxy = !client.can_connect() && !server.is_in_project_file;
+        is_other_proxy || is_connected && !is_meant(server)
     };
     let names = names_of_clients(found.doubled().filter(is_left));
     (!names.is_empty()).then(|| {
