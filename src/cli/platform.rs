@@ -177,6 +177,16 @@ pub(super) fn is_alive(_: u32) -> bool {
 #[cfg(not(unix))]
 pub(super) fn leave_session() {}
 
+/// Drops what was typed before the question that it would answer was there.
+#[cfg(unix)]
+pub(super) fn drop_typed() {
+    // If the terminal is gone, reading says so.
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+#[cfg(not(unix))]
+pub(super) fn drop_typed() {}
+
 /// Reads a line from the terminal behind stdin without showing it.
 #[cfg(unix)]
 pub(super) fn read_hidden_line() -> io::Result<String> {

@@ -10,6 +10,7 @@ impl Output {
         if !self.is_interactive() {
             return None;
         }
+        platform::drop_typed();
         write!(io::stderr(), "{} ", for_people(question)).ok()?;
         let mut answer = String::new();
         match io::stdin().read_line(&mut answer) {

@@ -147,20 +147,21 @@ pub(super) async fn wait_until_listed(
     out: Output,
 ) -> Done {
     let deadline = Instant::now() + LISTED_WITHIN;
-    let mut shown = String::new();
+    let mut shown = 0;
     loop {
         let list: ServerList = daemon.fetch("/api/v1/servers").await?;
         let servers = list.servers.iter().filter(|row| is_awaited(row));
         let waiting: Vec<&str> = servers.map(|row| &*row.name).collect();
-        if waiting.is_empty() || Instant::now() > deadline {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if waiting.is_empty() || left.is_zero() {
             let status = daemon.fetch("/api/v1/status").await?;
             report.take_servers(&list.servers, waiting.len(), &status);
             return Ok(());
         }
-        let text = waiting_for(&waiting, list.servers.len());
-        if text != shown {
-            out.progress(&text);
-            shown = text;
+        if waiting.len() != shown {
+            shown = waiting.len();
+            let text = waiting_for(&waiting, list.servers.len());
+            out.progress(&format!("{text}, {} s at most", left.as_secs() + 1));
         }
         sleep(POLL_INTERVAL).await;
     }
