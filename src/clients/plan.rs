@@ -10,7 +10,7 @@ use super::{
     conversion::as_text,
     convert::{self, Carried},
     default_name::name_of,
-    placeholders::placeholders,
+    placeholders::{is_placeholder, placeholders},
     report::key_for_off,
 };
 use crate::{
@@ -167,6 +167,8 @@ impl Planning<'_> {
             let is_meant = differing.is_empty()
                 || known.name.eq_ignore_ascii_case(&server.name)
                     && known.start.has_names_of(&start);
+            // A value that its client lacks, too, is not lost.
+            differing.retain(|name| !start.lacks(name));
             // Whoever uses it at the client would lose it.
             let off = key_for_off(&known.entry);
             let off = off.filter(|_| key_for_off(&carried.entry).is_none());
@@ -279,6 +281,12 @@ impl StartedThing {
     /// Whether both have values of the same names.
     fn has_names_of(&self, other: &Self) -> bool {
         self.values.keys().eq(other.values.keys())
+    }
+
+    /// Whether a placeholder stands where a value is to be.
+    fn lacks(&self, name: &str) -> bool {
+        let value = self.values.get(name);
+        value.is_some_and(|value| is_placeholder(value))
     }
 
     /// The names of the values that are not the same.
@@ -430,6 +438,9 @@ mod tests {
             "same memory",
         );
         check(entry("envFile", json!(".env")), on(), "same memory envFile");
+        let key = |key: &str| entry("env", json!({ "KEY": key }));
+        check(key("<YOUR_KEY>"), key("k"), "same memory");
+        check(key("k"), key("<YOUR_KEY>"), "same memory KEY");
     }
 
     #[test]

@@ -54,7 +54,12 @@ pub(in crate::cli) fn say(report: &ImportReport, dry_run: bool, out: Output) {
     let stay = servers.filter_map(|server| Some((server, server.stays.as_ref()?)));
     for (server, why) in stay {
         let (name, file) = (&server.written_name, &server.file);
-        out.note(&format!("{name} stays in {file}: {why}"));
+        let step = if server.differing.is_empty() {
+            ""
+        } else {
+            "; to use mcpproxy's alone, delete the other there"
+        };
+        out.note(&format!("{name} stays in {file}: {why}{step}"));
     }
     for moved in &report.moved {
         let file = &moved.file;
