@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{DoctorFinding, servers};
 use crate::{
     clients::{
-        self, Client, ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer,
+        self, Client, ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, NeededKind,
         SecretNames, plan, why_refused,
     },
     config::{OurAddress, Settings},
@@ -126,7 +126,7 @@ impl ServedHere<'_> {
         clients::check_starts(&mut planned);
         let is_used =
             |name: &str| servers::usable(self.settings).any(|server| server.name.as_str() == name);
-        let doubled = planned.iter().filter(|server| {
+        planned.retain(|server| {
             let same = server.name.as_deref();
             let same = same.filter(|_| server.outcome == FoundOutcome::Same);
             same.is_some_and(|name| {
@@ -134,16 +134,24 @@ impl ServedHere<'_> {
                 is_used(name) && differing.all(|key| self.is_reference(name, key))
             })
         });
-        let doubled: Vec<&FoundServer> = doubled.collect();
-        // Import compares the values to which the differing ones refer.
-        let mut stays = doubled.iter().filter(|server| server.differing.is_empty());
-        let stays = stays.find_map(|server| Some((*server, server.why_it_stays()?)));
+        for server in &mut planned {
+            // Import looks for secrets, and compares the values of references.
+            server.differing.clear();
+            server
+                .needs
+                .retain(|need| need.kind == NeededKind::Variable);
+        }
+        let mut doubled = planned.iter();
+        let stays = doubled.find_map(|server| Some((server, server.why_it_stays()?)));
         let moves = format!("`mcpproxy import {} --move`", of.id());
         let fix = match stays {
             None => moves,
-            Some((one, why)) => format!("correct {} ({why}), then {moves}", one.written_name),
+            Some((one, why)) => {
+                let name = &one.written_name;
+                format!("correct {name} ({why}), then {moves}; or delete it from that file")
+            }
         };
-        let doubled: Vec<&str> = doubled.iter().map(|server| &*server.written_name).collect();
+        let doubled: Vec<&str> = planned.iter().map(|server| &*server.written_name).collect();
         (!doubled.is_empty()).then(|| {
             DoctorFinding::warn(
                 CLIENT,

@@ -10,7 +10,8 @@ use crate::{
 const OURS: &str = r#"{ "mcpServers": {
         "time": { "command": "uvx", "args": ["mcp-server-time"] },
         "docs": { "url": "https://example.com/mcp/" },
-        "hub": { "command": "uvx", "args": ["hub"], "env": { "TOKEN": "${HUB_TOKEN:-x}" } }
+        "hub": { "command": "sh", "args": ["hub"], "env": { "TOKEN": "${HUB_TOKEN:-x}" } },
+        "gone": { "command": "/no/such", "env": { "TOKEN": "${HUB_TOKEN:-x}" } }
     } }"#;
 
 /// What is found with this file in a home.
@@ -122,7 +123,7 @@ fn servers_that_a_client_has_beside_us_are_named() {
         r#"{ "mcpServers": { "mcp": { "url": "http://127.0.0.1:8080/mcp" },
                 "clock": { "command": "uvx", "args": ["mcp-server-time"] },
                 "zone": { "command": "uvx", "args": ["mcp-server-time"], "env": { "ZONE": "UTC" } },
-                "hub": { "command": "uvx", "args": ["hub"], "env": { "TOKEN": "sk-secret" } },
+                "hub": { "command": "sh", "args": ["hub"], "env": { "TOKEN": "sk-secret" } },
                 "own": { "command": "uvx", "args": ["other"] }, "pages": { "url": "https://example.com/mcp" } } }"#,
     );
     says(
@@ -133,11 +134,19 @@ fn servers_that_a_client_has_beside_us_are_named() {
     assert!(!format!("{findings:?}").contains("sk-secret"));
     let findings = found(
         ".codex/config.toml",
-        "[mcp_servers.\"mcp\"]\ncommand = 'mcpproxy'\nargs = [\"stdio\"]\n\n[mcp_servers.hub]\ncommand = \"uvx\"\nargs = [\n  \"hub\", # all\n]\n[mcp_servers.hub.env]\nTOKEN = \"http://127.0.0.1:8080\"\n",
+        "[mcp_servers.\"mcp\"]\ncommand = 'mcpproxy'\nargs = [\"stdio\"]\n\n[mcp_servers.hub]\ncommand = \"sh\"\nargs = [\n  \"hub\", # all\n]\n[mcp_servers.hub.env]\nTOKEN = \"http://127.0.0.1:8080\"\n",
     );
     says(&findings, DoctorSeverity::Warn, &["Codex", ": hub"]);
     let fix = findings.last().and_then(|found| found.fix.as_deref());
     assert_eq!(fix, Some("`mcpproxy import codex --move`"), "{findings:#?}");
+    // Nor would one be moved whose program is not there, whatever else differs.
+    let findings = found(
+        ".cursor/mcp.json",
+        r#"{ "mcpServers": { "mcp": { "url": "http://127.0.0.1:8080/mcp" }, "gone": { "command": "/no/such", "env": { "TOKEN": "sk" } } } }"#,
+    );
+    let fix = findings.last().and_then(|found| found.fix.as_deref());
+    let expected = "correct gone (no program at \"/no/such\"), then `mcpproxy import cursor --move`; or delete it from that file";
+    assert_eq!(fix, Some(expected));
     // Whichever of its files names us.
     let us = r#"{ "mcpServers": { "mcp": { "url": "http://127.0.0.1:8080/mcp" } } }"#;
     let clock =
