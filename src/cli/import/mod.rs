@@ -107,7 +107,7 @@ impl ImportCommand {
         }
         let offered = chosen.len();
         if chooser == Chooser::Person && offered > 0 {
-            chosen = pick(&chosen, out);
+            chosen = pick(&report, &chosen, out);
         }
         // --move alone moves only servers that were imported before.
         let moves_only = chooser == Chooser::Nobody && self.moves;

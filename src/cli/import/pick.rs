@@ -1,21 +1,39 @@
 //! The question which of the found servers to import.
 
 use super::super::Output;
+use crate::clients::ImportReport;
 
-/// Lets the person at the terminal pick some of the choice, which the table numbers from 1.
-pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
+/// Lets the person at the terminal pick some of the choice, which the table numbers from 1. Enter takes all, but not what does not start
+/// and has the name of a server that is here: that one may have been corrected since.
+pub(in crate::cli) fn pick(report: &ImportReport, choice: &[usize], out: Output) -> Vec<usize> {
     let n = choice.len();
+    let is_usual = |at: &usize| {
+        let server = choice.get(*at).and_then(|at| report.servers.get(*at));
+        server.is_some_and(|server| !server.doubled || server.warning.is_none())
+    };
+    let usual: Vec<usize> = (0..n).filter(is_usual).collect();
     if n == 1 {
-        let is_wanted = out.agrees("Import it?");
+        let question = "Import it?";
+        let is_wanted = if usual.is_empty() {
+            out.asks(question)
+        } else {
+            out.agrees(question)
+        };
         return choice.iter().copied().filter(|_| is_wanted).collect();
     }
+    let by_default: Vec<String> = usual.iter().map(|at| (at + 1).to_string()).collect();
+    let by_default = match by_default.len() {
+        0 => "none".to_owned(),
+        some if some == n => format!("all {n}"),
+        _ => by_default.join(","),
+    };
     loop {
         let question =
-            format!("Import which? Enter for all {n}, numbers such as 1,2, or n for none:");
+            format!("Import which? Enter for {by_default}, numbers such as 1,2, or n for none:");
         let Some(answer) = out.answer_to(&question) else {
             return Vec::new();
         };
-        match numbers(&answer, n) {
+        match numbers(&answer, n, &usual) {
             Some(wanted) => {
                 let wanted = wanted.into_iter();
                 return wanted.filter_map(|at| choice.get(at).copied()).collect();
@@ -28,11 +46,12 @@ pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
     }
 }
 
-/// The positions, counted from 0, that an answer names; nothing where it makes no sense.
-fn numbers(answer: &str, n: usize) -> Option<Vec<usize>> {
+/// The positions, counted from 0, that an answer names, or the usual ones; nothing where it makes no sense.
+fn numbers(answer: &str, n: usize, usual: &[usize]) -> Option<Vec<usize>> {
     let answer = answer.trim().to_ascii_lowercase();
     match &*answer {
-        "" | "all" | "a" | "y" | "yes" => return Some((0..n).collect()),
+        "" => return Some(usual.to_vec()),
+        "all" | "a" | "y" | "yes" => return Some((0..n).collect()),
         "n" | "no" | "none" => return Some(Vec::new()),
         _ => (),
     }
@@ -58,9 +77,13 @@ mod tests {
     #[test]
     fn answers_name_places() {
         let check = |answer: &str, expected: Option<&[usize]>| {
-            assert_eq!(numbers(answer, 4).as_deref(), expected, "{answer:?}");
+            assert_eq!(
+                numbers(answer, 4, &[0, 3]).as_deref(),
+                expected,
+                "{answer:?}"
+            );
         };
-        check("\n", Some(&[0, 1, 2, 3]));
+        check("\n", Some(&[0, 3]));
         check("All", Some(&[0, 1, 2, 3]));
         check("n", Some(&[]));
         check("1,3-4 1", Some(&[0, 2, 3]));

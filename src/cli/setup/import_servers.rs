@@ -45,7 +45,7 @@ pub(super) async fn import_servers(
         chosen.clear();
     } else if *choice == Choice::Ask && offered > 0 {
         import::show_table(&found)?;
-        chosen = import::pick(&chosen, out);
+        chosen = import::pick(&found, &chosen, out);
     }
     found.choose(&chosen);
     import::values::fill_placeholders(files, &mut found, out);
