@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How many tools are asked for their schema to find an example.
-const MOST: usize = 8;
+const MOST: usize = 100;
 
 /// The input schema of a tool; null if it is not known.
 pub(super) async fn schema_of(daemon: &mut DaemonClient, name: &str) -> Value {
