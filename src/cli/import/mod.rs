@@ -21,7 +21,7 @@ pub(super) use self::{
     pick::pick,
 };
 use super::{
-    CommandFailure, Done, Location, OrUndone, Output, connection, input::Input, output,
+    CommandFailure, Done, Location, OrUndone, Output, connection, input::Input, outcome, output,
     output::shell_word,
 };
 use crate::{
@@ -143,7 +143,12 @@ impl ImportCommand {
         } else {
             say_needs(&report, takes, out);
             let is_silent = self.moves && chosen.is_empty() && !report.moved.is_empty();
-            if !is_silent && (offered > 0 || !report.faults.iter().any(|fault| fault.is_named)) {
+            if report.imported > 0 && !daemon.is_over_files() {
+                let names = report.taken().filter_map(FoundServer::new_name);
+                outcome::say_all(out, &mut daemon, "imported", names).await?;
+            } else if !is_silent
+                && (offered > 0 || !report.faults.iter().any(|fault| fault.is_named))
+            {
                 self.conclude(offered, chosen.len(), &report, takes, out);
             }
             moving::say(&report, self.dry_run, out);
