@@ -255,7 +255,7 @@ async fn add_chosen(
     is_held: bool,
     keeps_secrets: bool,
 ) -> Answer<ImportReport> {
-    if keeps_secrets && report.secrets_to_keep() > 0 {
+    if keeps_secrets && !report.secrets_to_keep().is_empty() {
         report = keep_secrets(api, report).await?;
     }
     let management = &api.0.management;

@@ -148,11 +148,12 @@ impl ImportReport {
         }
     }
 
-    /// How many secrets of those that were chosen could go into the keyring.
-    pub fn secrets_to_keep(&self) -> usize {
+    /// The names of the secrets of those that were chosen which could go into the keyring.
+    pub fn secrets_to_keep(&self) -> Vec<&str> {
         let chosen = self.servers.iter().filter(|server| server.chosen);
         let secrets = chosen.flat_map(|server| &server.literal_secrets);
-        secrets.filter(|secret| secret.key().is_some()).count()
+        let secrets = secrets.filter(|secret| secret.key().is_some());
+        secrets.map(|secret| &*secret.name).collect()
     }
 
     /// Has each of them stored, and refers to it instead. What is not stored stays as it is.

@@ -72,7 +72,8 @@ pub(in crate::cli) fn keep_secrets(
     place: Option<SecretsPlace>,
     out: Output,
 ) -> Done {
-    let n = report.secrets_to_keep();
+    let names = report.secrets_to_keep();
+    let (n, names) = (names.len(), names.join(", "));
     let asks = place.is_none() && out.is_interactive();
     if n == 0 || place == Some(SecretsPlace::File) || place.is_none() && !asks {
         return Ok(());
@@ -91,8 +92,9 @@ pub(in crate::cli) fn keep_secrets(
     } else {
         ("", ", in plain text")
     };
-    let otherwise = format!("Otherwise {it_stays} in the configuration file{plain}.");
-    if asks && !out.agrees(&format!("Store {secrets} in {store}{own}? {otherwise}")) {
+    let otherwise =
+        format!("Otherwise {it_stays} in the configuration file (--secrets file){plain}.");
+    if asks && !out.agrees(&format!("Store {names} in {store}{own}? {otherwise}")) {
         return Ok(());
     }
     if let Some(why) = stored.fault.filter(|_| stored.is_file && !asks) {
