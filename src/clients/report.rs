@@ -204,12 +204,15 @@ impl FoundServer {
         if self.is_held {
             off.push_str(", quarantined");
         }
+        if self.project.is_some() && self.client.can_connect() {
+            off.push_str("; imported, it is for all projects and clients");
+        }
         let after =
             |what: Option<String>| what.map_or_else(String::new, |what| format!("; {what}"));
         let (gets, trouble) = (after(self.gets()), after(self.trouble()));
         match self.outcome {
             FoundOutcome::New => format!("new{off}{gets}{trouble}"),
-            FoundOutcome::Renamed => format!("new, as {name}{off}: {reason}{gets}{trouble}"),
+            FoundOutcome::Renamed => format!("new, as {name}: {reason}{off}{gets}{trouble}"),
             FoundOutcome::Same if self.differing.is_empty() => {
                 format!("same as the server {name:?}{trouble}")
             }
