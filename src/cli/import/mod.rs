@@ -70,17 +70,6 @@ pub(super) struct ImportCommand {
     undo: bool,
 }
 
-/// Who chooses the servers to import.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Chooser {
-    /// The options, or the text on stdin.
-    Options,
-    /// The person at the terminal.
-    Person,
-    /// Nobody, so nothing is imported.
-    Nobody,
-}
-
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let (files, out) = (location.files()?, out.unasked(self.yes));
@@ -99,20 +88,21 @@ impl ImportCommand {
             gather(&files, &daemon, &self.from)
         }
         .or_undone("nothing was imported")?;
-        let chooser = self.chooser(out);
+        let is_given = self.reads_stdin() || self.all || self.yes || !self.server.is_empty();
+        let picks = !is_given && !self.dry_run && out.is_interactive();
         let mut chosen = self.importable(&report)?;
         if !out.is_json() {
             show_table(&report)?;
             say_faults(&report, out);
         }
         let offered = chosen.len();
-        if chooser == Chooser::Person && offered > 0 {
+        if picks && offered > 0 {
             chosen = pick(&report, &chosen, out);
         }
         // --move alone moves only servers that were imported before.
-        let moves_only = chooser == Chooser::Nobody && self.moves;
+        let moves_only = self.moves && !(is_given || picks);
         report.choose(if moves_only { &[] } else { &chosen });
-        let takes = !self.dry_run && chooser != Chooser::Nobody;
+        let takes = picks || is_given && !self.dry_run;
         if takes {
             values::fill_placeholders(&files, &mut report, out);
             values::keep_secrets(&files, &mut report, self.secrets, out)?;
@@ -133,7 +123,7 @@ impl ImportCommand {
             let is_named = self.server.is_empty() || names.any(|name| server.is_called(name));
             !self.reads_stdin() && is_named && (self.moves || is_asked && is_doubled)
         };
-        if is_asked || chooser == Chooser::Person {
+        if is_asked || picks {
             moving::move_agreed(&mut report, (&places, &us), is_meant, !self.moves, out);
         } else {
             move_out(&mut report, (&places, &us), is_meant, self.dry_run);
@@ -166,16 +156,6 @@ impl ImportCommand {
 
     fn reads_stdin(&self) -> bool {
         self.from.iter().any(|word| word == "-")
-    }
-
-    fn chooser(&self, out: Output) -> Chooser {
-        if self.reads_stdin() || self.all || self.yes || !self.server.is_empty() {
-            Chooser::Options
-        } else if !self.dry_run && out.is_interactive() {
-            Chooser::Person
-        } else {
-            Chooser::Nobody
-        }
     }
 
     /// The indices of the servers that can be imported: of those that `--server` names, or of all. A named one that is in the configuration
