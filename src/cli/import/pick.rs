@@ -12,24 +12,18 @@ pub(in crate::cli) fn pick(report: &ImportReport, choice: &[usize], out: Output)
         server.is_some_and(|server| !server.doubled || server.warning.is_none())
     };
     let usual: Vec<usize> = (0..n).filter(is_usual).collect();
-    if n == 1 {
-        let question = "Import it?";
-        let is_wanted = if usual.is_empty() {
-            out.asks(question)
-        } else {
-            out.agrees(question)
-        };
-        return choice.iter().copied().filter(|_| is_wanted).collect();
-    }
     let by_default: Vec<String> = usual.iter().map(|at| (at + 1).to_string()).collect();
     let by_default = match by_default.len() {
         0 => "none".to_owned(),
         some if some == n => format!("all {n}"),
         _ => by_default.join(","),
     };
+    let question = match (n, usual.len()) {
+        (1, 1) => "Import it? [Y/n]".to_owned(),
+        (1, _) => "Import it? [y/N]".to_owned(),
+        _ => format!("Import which? Enter for {by_default}, numbers such as 1,2, or n for none:"),
+    };
     loop {
-        let question =
-            format!("Import which? Enter for {by_default}, numbers such as 1,2, or n for none:");
         let Some(answer) = out.answer_to(&question) else {
             return Vec::new();
         };
@@ -39,7 +33,7 @@ pub(in crate::cli) fn pick(report: &ImportReport, choice: &[usize], out: Output)
                 return wanted.filter_map(|at| choice.get(at).copied()).collect();
             }
             None => out.note(&format!(
-                "{:?} is not a choice: enter numbers from 1 to {n}, or n for none",
+                "{:?} is not a choice: enter y, n, or numbers up to {n}",
                 answer.trim()
             )),
         }
