@@ -1,7 +1,5 @@
 //! Waits for the outcome of adding, enabling or restarting a server, and says it in one sentence.
 
-use std::time::Instant;
-
 use super::{Done, Output, connection, output::count};
 use crate::{
     daemon_client::{AnswerDeadline, DaemonClient},
@@ -10,7 +8,7 @@ use crate::{
 };
 
 /// Seconds to wait for a first connection. A download takes longer, and should not keep the terminal busy.
-const CONNECT_TIMEOUT: u64 = 10;
+pub(super) const CONNECT_TIMEOUT: u64 = 10;
 
 /// Seconds to wait if the outcome is the command's purpose: more than any default of `init_timeout`.
 pub(super) const LONG_CONNECT_TIMEOUT: u64 = 540;
@@ -27,22 +25,6 @@ pub(super) async fn wait_for(
     let settled = daemon.request(http::Method::GET, &path, "", deadline);
     let ServerDetails { server, .. } = settled.await?;
     Ok(server)
-}
-
-/// Says the outcomes of several servers, for which it waits no longer than for one.
-pub(super) async fn say_all<'a>(
-    out: Output,
-    daemon: &mut DaemonClient,
-    done: &str,
-    names: impl Iterator<Item = &'a str>,
-) -> Done {
-    let began = Instant::now();
-    for name in names {
-        let left = CONNECT_TIMEOUT.saturating_sub(began.elapsed().as_secs());
-        let server = wait_for(daemon, name, Some(left)).await?;
-        say(out, daemon, done, &server);
-    }
-    Ok(())
 }
 
 /// Says the outcome. `done` is what the command did, such as `added`.

@@ -8,6 +8,8 @@ mod pick;
 mod trial;
 pub(super) mod values;
 
+use std::time::Instant;
+
 use clap::Args;
 use http::Method;
 use serde::Deserialize;
@@ -108,6 +110,9 @@ impl ImportCommand {
             values::keep_secrets(&files, &mut report, self.secrets, out)?;
             add(&mut daemon, &mut report, self.is_held).await?;
         }
+        if !daemon.is_over_files() && !out.is_json() {
+            say_outcomes(&mut daemon, &mut report, out).await?;
+        }
         let places = home_places(&files)?;
         let us = our_address(&files, connection::location_of(&daemon).as_ref());
         let rows = client_rows(&places, &us, true);
@@ -133,12 +138,8 @@ impl ImportCommand {
         } else {
             say_needs(&report, takes, out);
             let is_silent = self.moves && chosen.is_empty() && !report.moved.is_empty();
-            if report.imported > 0 && !daemon.is_over_files() {
-                let names = report.taken().filter_map(FoundServer::new_name);
-                outcome::say_all(out, &mut daemon, "imported", names).await?;
-            } else if !is_silent
-                && (offered > 0 || !report.faults.iter().any(|fault| fault.is_named))
-            {
+            let is_concluded = is_silent || report.imported > 0 && !daemon.is_over_files();
+            if !is_concluded && (offered > 0 || !report.faults.iter().any(|fault| fault.is_named)) {
                 self.conclude(offered, chosen.len(), &report, takes, out);
             }
             moving::say(&report, self.dry_run, out);
@@ -237,6 +238,20 @@ pub(super) async fn add(
     let Added { errors } = daemon.request(Method::POST, path, body, deadline).await?;
     for (at, error) in places.into_iter().zip(errors) {
         report.note(at, error);
+    }
+    Ok(())
+}
+
+/// Says what each imported server does, and notes why one fails: its client keeps it.
+async fn say_outcomes(daemon: &mut DaemonClient, report: &mut ImportReport, out: Output) -> Done {
+    let began = Instant::now();
+    for server in report.servers.iter_mut().filter(|server| server.imported) {
+        let name = server.new_name().unwrap_or_default();
+        let left = outcome::CONNECT_TIMEOUT.saturating_sub(began.elapsed().as_secs());
+        let row = outcome::wait_for(daemon, name, Some(left)).await?;
+        outcome::say(out, daemon, "imported", &row);
+        let error = row.last_error.clone().filter(|_| row.is_failing());
+        server.warning = server.warning.take().or(error);
     }
     Ok(())
 }

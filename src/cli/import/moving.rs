@@ -33,7 +33,9 @@ pub(in crate::cli) fn move_agreed(
     let named = |one: &&MovedServers| format!("{} from {}", one.servers.join(", "), one.file);
     let mut kept = BTreeSet::new();
     let all: Vec<String> = own.iter().map(named).collect();
-    let question = format!("Remove {}? mcpproxy has them now.", all.join(" and "));
+    let n: usize = own.iter().map(|one| one.servers.len()).sum();
+    let them = if n == 1 { "it" } else { "them" };
+    let question = format!("Remove {}? mcpproxy has {them} now.", all.join(" and "));
     if !own.is_empty() && !out.agrees(&question) {
         kept.extend(own.iter().map(|one| one.file.clone()));
     }
