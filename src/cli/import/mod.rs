@@ -27,10 +27,7 @@ use super::{
     output::shell_word,
 };
 use crate::{
-    clients::{
-        Client, ClientRow, FoundServer, ImportReport, client_rows, home_places, move_out,
-        our_address,
-    },
+    clients::{Client, FoundServer, ImportReport, client_rows, home_places, move_out, our_address},
     daemon_client::{AnswerDeadline, DaemonClient},
 };
 
@@ -147,7 +144,12 @@ impl ImportCommand {
                 moving::say_start(&report, &rows, out);
             }
             let is_refused = report.moved.iter().any(|one| one.error.is_some());
-            if takes && !is_refused && report.imported > 0 && !all_connected(&rows, &report) {
+            let lacks_us = |server: &FoundServer| {
+                let mut rows = rows.iter();
+                rows.any(|row| row.client == server.client && !row.connected)
+            };
+            let is_left = report.taken().any(lacks_us) || !rows.iter().any(|row| row.connected);
+            if takes && !is_refused && report.imported > 0 && is_left {
                 out.next("`mcpproxy connect --all`");
             }
             say_readable(files.config_file(), &report, out);
@@ -198,16 +200,6 @@ impl ImportCommand {
             let (moves, n) = (if self.moves { " --move" } else { "" }, n(chosen));
             out.next(&format!("`mcpproxy import{from} --all{moves}` imports {n}"));
         }
-    }
-}
-
-/// Whether every client whose servers were imported is connected, or, if they came from no client, any client.
-fn all_connected(rows: &[ClientRow], report: &ImportReport) -> bool {
-    let came_from = |row: &&ClientRow| report.taken().any(|one| one.client == row.client);
-    let (mut of_report, mut any) = (rows.iter().filter(came_from).peekable(), rows.iter());
-    match of_report.peek() {
-        Some(_) => of_report.all(|row| row.connected),
-        None => any.any(|row| row.connected),
     }
 }
 
