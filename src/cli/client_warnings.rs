@@ -32,13 +32,22 @@ pub(super) fn warn_of_old_address(
         return;
     };
     let rows = |location| client_rows(&places, &our_address(files, location), true).into_iter();
+    let both = rows(before).zip(rows(after));
+    let left = both.filter(|(before, after)| {
+        let leads_elsewhere = before.connected || after.name.is_some();
+        leads_elsewhere && !after.connected
+    });
+    let left: Vec<_> = left.map(|(_, row)| (row.title, row.client.id())).collect();
+    let (titles, clients): (Vec<&str>, Vec<&str>) = left.into_iter().unzip();
+    let verb = match titles.len() {
+        0 => return,
+        1 => "connects",
+        _ => "connect",
+    };
     let when = after.map_or("after the restart: ", |_| "");
-    for (row, after) in rows(before).zip(rows(after)) {
-        if row.connected && !after.connected {
-            let (title, client) = (row.title, row.client.id());
-            out.warning(&format!(
-                "{title} connects to the old address; {when}`mcpproxy connect {client}`"
-            ));
-        }
-    }
+    out.warning(&format!(
+        "{} {verb} to the old address; {when}`mcpproxy connect {}`",
+        titles.join(", "),
+        clients.join(" ")
+    ));
 }

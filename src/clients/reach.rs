@@ -13,7 +13,7 @@ use super::{
     servers::ClientServer,
 };
 use crate::{
-    config::{LeadsTo, OurAddress, Settings, loopback_port_of},
+    config::{History, HistoryEntry, LeadsTo, Listen, OurAddress, Settings, loopback_port_of},
     failure::{ErrorCode, Failure, Result},
     management::{DaemonLocation, Files},
     process,
@@ -137,10 +137,26 @@ impl OurAddress {
         self.is_behind(&leads_to(server)) && server.missing_program().is_none()
     }
 
-    /// Whether an entry means us and leads to an address where nothing listens. Blocks.
+    /// Whether an entry means us and leads to an address where nothing listens, or where we listened before another program did. Blocks.
     pub fn is_us_elsewhere(&self, server: &ClientServer) -> bool {
         let port = self.port_elsewhere(server);
-        port.is_some_and(|port| !is_taken(port))
+        port.is_some_and(|port| !is_taken(port) || self.was_at(port))
+    }
+
+    /// Whether `listen` had this port before a change. Blocks.
+    fn was_at(&self, port: u16) -> bool {
+        let folder = self.places.as_ref().map(|places| &*places.data_dir);
+        let entries = History::new(folder, None).entries().unwrap_or_default();
+        let of_entry = |(at, entry): (usize, &HistoryEntry)| {
+            let change = entry.changes.iter().find(|one| one.path == ["listen"])?;
+            match &change.before {
+                Some(before) => before.as_str()?.parse::<Listen>().ok(),
+                // The first change may have made the file, before any client was connected.
+                None => (at > 0).then(Listen::default),
+            }
+        };
+        let mut earlier = entries.iter().enumerate().filter_map(of_entry);
+        earlier.any(|listen| listen.port() == port)
     }
 
     /// Whether an entry that leads to this one or means it leads nowhere: to a program that is gone, or to an old address. Blocks.
@@ -184,7 +200,8 @@ fn leads_to(server: &ClientServer) -> LeadsTo<'_> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ClientServer, OurAddress};
+    use super::{ClientServer, OurAddress, TcpListener};
+    use crate::config::{ChosenBy, Places};
 
     #[test]
     fn whatever_leads_to_us_is_us() {
@@ -241,5 +258,31 @@ mod tests {
             false,
         );
         check(json!(7), false);
+    }
+
+    #[test]
+    fn an_entry_at_an_earlier_port_is_ours_whoever_has_that_port_now() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = taken.local_addr().expect("an address");
+        let us = OurAddress {
+            ports: vec![1],
+            places: Some(Places {
+                config_file: "/c".into(),
+                data_dir: folder.path().into(),
+                data_dir_given: true,
+                chosen_by: ChosenBy::Platform,
+            }),
+        };
+        let server = ClientServer {
+            entry: json!({ "url": format!("http://{address}/mcp") }),
+            ..ClientServer::written("mcpproxy")
+        };
+        assert!(!us.is_us_elsewhere(&server));
+        let change = json!({ "path": ["listen"], "before": address.to_string(), "after": ":1" });
+        let line = json!({ "id": 1, "at": "x", "by": "operator", "way": "terminal", "changes": [change], "needs": "restart" });
+        let history = folder.path().join("config-history.jsonl");
+        std::fs::write(history, line.to_string()).expect("ours");
+        assert!(us.is_us_elsewhere(&server));
     }
 }
