@@ -13,7 +13,7 @@ use super::{
 use crate::{
     catalog::SEEN_LENGTH,
     failure::{ErrorCode, Failure, NextStep},
-    management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange},
+    management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange, ShownFinding},
     text::names::as_argument,
     trust::approvals::ThingKind,
 };
@@ -186,13 +186,15 @@ impl ApproveServer {
 
     /// `, 1 with minor findings`, for the note.
     fn remarks(&self, shown: &Inspection) -> String {
+        let is_minor = |all: &[ShownFinding]| !all.is_empty() && !looks_dangerous(all);
         let things = shown.things.iter().filter(|thing| self.means(thing));
-        let findings = things.map(|thing| &thing.findings);
-        let findings = findings.chain([&shown.entry_findings]);
-        let remarks = findings.filter(|all| !all.is_empty() && !looks_dangerous(all));
-        match remarks.count() {
-            0 => String::new(),
-            some => format!(", {some} with minor findings"),
+        let remarks = things.filter(|thing| is_minor(&thing.findings));
+        let has_entry = self.means_everything() && is_minor(&shown.entry_findings);
+        match (remarks.count(), has_entry) {
+            (0, false) => String::new(),
+            (0, true) => ", its entry with minor findings".to_owned(),
+            (some, false) => format!(", {some} with minor findings"),
+            (some, true) => format!(", {some} and its entry with minor findings"),
         }
     }
 

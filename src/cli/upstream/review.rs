@@ -116,7 +116,7 @@ pub(super) fn print_things(
         .try_for_each(|thing| print_thing(thing, is_quarantined))
 }
 
-/// `2 tools, 1 prompt, 1 looks dangerous`.
+/// `2 tools, 1 prompt, 1 looks dangerous; its entry has minor findings`.
 pub(super) fn summarize(inspection: &Inspection) -> String {
     let things = &inspection.things;
     let listed = || things.iter().filter(|thing| !thing.is_unreadable());
@@ -135,9 +135,14 @@ pub(super) fn summarize(inspection: &Inspection) -> String {
     if number(ThingKind::Instructions) > 0 {
         offered.push_str(", instructions");
     }
-    let of_things = things.iter().map(|thing| &thing.findings);
-    let found = count_findings(of_things.chain([&inspection.entry_findings]));
-    format!("{offered}, {}", found.as_deref().unwrap_or("no findings"))
+    let found = count_findings(things.iter().map(|thing| &thing.findings));
+    let entry = match &inspection.entry_findings[..] {
+        [] => "",
+        all if looks_dangerous(all) => "; its entry looks dangerous",
+        _ => "; its entry has minor findings",
+    };
+    let found = found.as_deref().unwrap_or("no findings");
+    format!("{offered}, {found}{entry}")
 }
 
 /// `1 looks dangerous, 2 have minor findings`, of things with these findings; nothing if they have none.
