@@ -8,13 +8,15 @@ use super::{
         CommandFailure, Done, Output, connection, escapes::visible, outcome::LONG_CONNECT_TIMEOUT,
         output,
     },
-    review::{print_server, print_things, summarize},
-    review_step::ReviewStep,
+    review::{looks_dangerous, print_server, print_things, summarize},
+    review_step::{ReviewStep, argument_of},
 };
 use crate::{
     daemon_client::{self, AnswerDeadline},
     failure::NextStep,
     management::{Files, Inspection},
+    text::names::as_argument,
+    trust::approvals::ThingKind,
 };
 
 /// Review a server and its held definitions
@@ -88,5 +90,25 @@ fn print(inspection: &Inspection, connects: bool) -> Done {
     if inspection.inspected {
         output::print_line(&summarize(inspection))?;
     }
-    output::print_line(&output::as_typed(&step.in_words(inspection)))
+    output::print_line(&output::as_typed(&step.in_words(inspection)))?;
+    match refusal(inspection) {
+        Some(refusal) => output::print_line(&output::as_typed(&refusal)),
+        None => Ok(()),
+    }
+}
+
+/// The other answer to a review in which something looks dangerous.
+fn refusal(inspection: &Inspection) -> Option<String> {
+    let server = &inspection.server;
+    let held = inspection.things.iter().filter(|thing| thing.held);
+    let mut dangerous = held.filter(|thing| looks_dangerous(&thing.findings));
+    let first = dangerous.next().filter(|_| !server.is_disabled())?;
+    let name = as_argument(&server.name);
+    let is_one_tool = first.kind == ThingKind::Tool && dangerous.next().is_none();
+    let tool = argument_of(first).filter(|_| is_one_tool && !server.awaits_approval());
+    let tool = tool.map(|tool| format!("`mcpproxy tools disable {name}:{tool}` or "));
+    let tool = tool.unwrap_or_default();
+    Some(format!(
+        "to refuse: {tool}`mcpproxy upstream disable {name}`"
+    ))
 }

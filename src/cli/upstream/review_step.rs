@@ -88,7 +88,7 @@ fn held_arguments(things: &[InspectedThing]) -> String {
 }
 
 /// The argument that names a thing; nothing for names that a terminal may not show as they are.
-fn argument_of(thing: &InspectedThing) -> Option<String> {
+pub(super) fn argument_of(thing: &InspectedThing) -> Option<String> {
     if thing.kind == ThingKind::Instructions {
         return Some("--instructions".to_owned());
     }
