@@ -13,9 +13,9 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    config::{ANONYMOUS, AllowedCalls, duration},
+    config::{AllowedCalls, duration},
     daemon_client::{self, DaemonClient, DaemonError, encoded},
-    management::{NewToken, NewlyIssued, TokenList, TokenRow},
+    management::{DaemonLocation, Files, NewToken, NewlyIssued, TokenList, TokenRow},
 };
 
 /// Issue, list and revoke access tokens for clients
@@ -79,6 +79,8 @@ pub(super) struct RevokeToken {
 
 const TOKENS: &str = "/api/v1/tokens";
 
+const LET_IN: &str = "a client without a token is let in as anonymous";
+
 impl TokenCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
@@ -91,12 +93,13 @@ impl TokenCommand {
                 let name = &issued.name;
                 out.done(&format!("issued {name}; its token is shown only now"));
                 let location = connection::location_of(&daemon);
-                if location.is_some_and(|location| location.url.is_none()) {
+                if location.as_ref().is_some_and(|here| here.url.is_none()) {
                     out.warning("mcpproxy does not listen at this address: do not use it until `mcpproxy doctor` finds no problem");
                 }
                 if issued.lacks_host {
                     out.warning("mcpproxy listens on all addresses: in the text, replace MCPPROXY-HOST with the name of this machine");
                 }
+                say_limits(&files, location, out);
                 out.answer(TOKENS, &body, |issued: NewlyIssued| {
                     output::print_line(issued.text.trim_end())
                 })
@@ -116,6 +119,25 @@ impl TokenCommand {
                 Ok(())
             }
         }
+    }
+}
+
+/// Says where a new token is of no use, and that others need none.
+fn say_limits(files: &Files, location: Option<DaemonLocation>, out: Output) {
+    // They were good a moment ago, or no token would have been issued.
+    let Ok(settings) = files.settings_of_clients() else {
+        return;
+    };
+    let listen = location.map(|location| location.listen);
+    let is_local = match listen.filter(|listen| !listen.is_empty()) {
+        Some(listen) => listen.iter().all(|address| address.ip().is_loopback()),
+        None => settings.listen.is_loopback(),
+    };
+    if is_local {
+        out.note("only this machine can reach the address in the text; for other machines: docs/how-to/share-with-a-team.md");
+    }
+    if !settings.requires_credentials() {
+        out.note(LET_IN);
     }
 }
 
@@ -148,10 +170,10 @@ impl AddToken {
 }
 
 fn print(list: TokenList, out: Output) -> Done {
-    out.note(&if list.required {
-        "a client without a token is refused".to_owned()
+    out.note(if list.required {
+        "a client without a token is refused"
     } else {
-        format!("a client without a token is let in as {ANONYMOUS}")
+        LET_IN
     });
     if list.tokens.is_empty() {
         out.note("no tokens yet; issue one: `mcpproxy token add NAME`");
