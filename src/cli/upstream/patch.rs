@@ -2,13 +2,14 @@
 
 use clap::Args;
 use http::Method;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::super::{CommandFailure, Done, OrUndone, Output, connection, outcome, output};
 use crate::{
     config::read_unrepeated_object,
     management::{Files, ServerChange},
-    text::names::as_argument,
+    text::names::{as_argument, shell_word},
 };
 
 /// Change keys of a server's entry
@@ -53,7 +54,15 @@ impl PatchServer {
         let mut daemon = connection::open_or_files(files, out).await?;
         let route = connection::server_path(&self.name, "");
         let body = Value::Object(patch).to_string();
-        let mut change: ServerChange = daemon.ask_for(Method::PATCH, &route, body).await?;
+        let changing = daemon.ask_for::<ServerChange>(Method::PATCH, &route, body);
+        let mut change = changing.await.map_err(|error| {
+            let quoted = self.assignments.iter().find_map(quoted);
+            let quoted = quoted.map(|word| {
+                let server = as_argument(&self.name);
+                format!("put it in single quotes: `mcpproxy upstream patch {server} {word}`")
+            });
+            CommandFailure::from(error).next_if(quoted)
+        })?;
         if change.changed.is_empty() {
             let name = &self.name;
             out.note(&format!(
@@ -124,6 +133,17 @@ fn value(key: &str, is_inside: bool, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
+/// An assignment as it has to be typed, if the shell seems to have removed the quotes in its list.
+fn quoted((key, text): &(String, String)) -> Option<String> {
+    let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+    // A value inside a key, such as a variable, may be any text.
+    let may_be_text = is_json || key.contains('.');
+    let list = text.strip_prefix('[')?.strip_suffix(']')?;
+    let items = list.split(',').map(|item| item.trim().trim_matches('"'));
+    let list: Value = items.collect();
+    (!may_be_text).then(|| shell_word(&format!("{key}={list}")))
+}
+
 /// Puts a value at the path of keys; nothing if there is one already.
 fn put(object: &mut Map<String, Value>, keys: &[&str], value: Value) -> Option<()> {
     match keys {
@@ -176,6 +196,18 @@ mod tests {
             &["oauth.extra_params.audience=x", "oauth.client_id=y"],
             json!({ "oauth": { "extra_params": { "audience": "x" }, "client_id": "y" } }),
         );
+    }
+
+    #[test]
+    fn quotes_that_a_shell_removed_are_put_back() {
+        for (text, expected) in [
+            ("[/x.py, -v]", Some(r#"'args=["/x.py","-v"]'"#)),
+            (r#"["/x.py"]"#, None),
+            ("/x.py", None),
+        ] {
+            let word = quoted(&("args".to_owned(), text.to_owned()));
+            assert_eq!(word.as_deref(), expected);
+        }
     }
 
     #[test]
