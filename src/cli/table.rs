@@ -1,5 +1,5 @@
-//! Tables that fit their terminal. Where a row has no room in a line, its text stands below the names, wrapped at blanks and cut with `…`.
-//! Without a terminal every row is one line, in which long texts are cut, too.
+//! Tables that fit their terminal. Where a row has no room in a line, its text stands below the names, wrapped at blanks and cut with `…`;
+//! only a last text of one line is cut to the room that is left. Without a terminal every row is one line, in which long texts are cut, too.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -56,14 +56,58 @@ pub(super) fn layout<const N: usize>(
         let rows: Vec<_> = rows.iter().map(|row| in_a_line(&columns, row)).collect();
         return beside(&columns, &rows);
     };
-    let has_text = columns.iter().any(|column| column.kind != Kind::Name);
-    let widths: [usize; N] = std::array::from_fn(|at| widest(&columns, rows, at, usize::MAX));
-    let needed = widths.iter().sum::<usize>() + GAP * N.saturating_sub(1);
-    if has_text && needed > terminal {
-        below(&columns, rows, terminal)
-    } else {
-        beside(&columns, rows)
+    let is_text = |at: usize| columns[at].kind != Kind::Name;
+    let last = N.saturating_sub(1);
+    let is_cut = columns.last().is_some_and(|it| it.kind == Kind::Text(1));
+    let end = |row: &[String; N]| {
+        let own = row[last].width();
+        if is_cut { own.min(NARROWEST) } else { own }
+    };
+    let widths_of = |texts: &[[String; N]]| -> [usize; N] {
+        std::array::from_fn(|at| {
+            let rows = if is_text(at) { texts } else { rows };
+            widest(&columns, rows, at, usize::MAX)
+        })
+    };
+    // Rows that would fit if no other text made a column wider.
+    let names = widths_of(&[]);
+    let alone = rows.iter().filter(|row| {
+        let width = |at: usize| match columns[at].kind {
+            Kind::Name => names[at],
+            Kind::Text(_) if at == last => end(row),
+            Kind::Text(_) => row[at].width(),
+        };
+        (0..N).map(width).sum::<usize>() + GAP * last <= terminal
+    });
+    let alone: Vec<[String; N]> = alone.cloned().collect();
+    let mut widths = widths_of(&alone);
+    let before = widths.iter().take(last).sum::<usize>() + GAP * last;
+    let room = terminal.saturating_sub(before);
+    let has_room = !alone.is_empty() && columns[last].header.width() <= room;
+    let mut headers = columns.map(|column| column.header);
+    for at in (0..N).filter(|at| is_text(*at) && !has_room) {
+        (widths[at], headers[at]) = (0, "");
     }
+    let mut out = String::new();
+    put_line(&mut out, &headers, &widths);
+    for row in rows {
+        let has_room = has_room && end(row) <= room;
+        let fits = has_room && (0..last).all(|at| row[at].width() <= widths[at]);
+        let cells: [String; N] = std::array::from_fn(|at| match columns[at].kind {
+            Kind::Name => row[at].clone(),
+            Kind::Text(_) if !fits => String::new(),
+            Kind::Text(_) if at == last && is_cut => {
+                let mut line = cut(wrap(&row[at], room), 1, room);
+                line.pop().unwrap_or_default()
+            }
+            Kind::Text(_) => row[at].clone(),
+        });
+        put_line(&mut out, &cells.each_ref().map(String::as_str), &widths);
+        if !fits {
+            put_texts(&mut out, &columns, row, terminal);
+        }
+    }
+    out
 }
 
 /// A row with its texts cut to one line, except in columns that show all.
@@ -106,35 +150,26 @@ fn beside<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> String
     out
 }
 
-/// Names beside each other, and the texts below each row.
-fn below<const N: usize>(columns: &[Column; N], rows: &[[String; N]], terminal: usize) -> String {
-    let is_name = |at: &usize| columns[*at].kind == Kind::Name;
-    let names: Vec<usize> = (0..N).filter(is_name).collect();
-    let widths: Vec<usize> = names
-        .iter()
-        .map(|at| widest(columns, rows, *at, usize::MAX))
-        .collect();
-    let mut out = String::new();
-    let headers: Vec<&str> = names.iter().map(|at| columns[*at].header).collect();
-    put_line(&mut out, &headers, &widths);
-    for row in rows {
-        let cells: Vec<&str> = names.iter().map(|at| row[*at].as_str()).collect();
-        put_line(&mut out, &cells, &widths);
-        for (column, cell) in columns.iter().zip(row) {
-            let Kind::Text(lines) = column.kind else {
-                continue;
-            };
-            if cell.is_empty() || cell == "-" {
-                continue;
-            }
-            let text = format!("{}: {cell}", column.header.to_lowercase());
-            let width = terminal.saturating_sub(INDENT.len()).max(1);
-            for line in cut(wrap(&text, width), lines, width) {
-                out.extend([INDENT, &line, "\n"]);
-            }
+/// The texts of a row below its names.
+fn put_texts<const N: usize>(
+    out: &mut String,
+    columns: &[Column; N],
+    row: &[String; N],
+    terminal: usize,
+) {
+    for (column, cell) in columns.iter().zip(row) {
+        let Kind::Text(lines) = column.kind else {
+            continue;
+        };
+        if cell.is_empty() || cell == "-" {
+            continue;
+        }
+        let text = format!("{}: {cell}", column.header.to_lowercase());
+        let width = terminal.saturating_sub(INDENT.len()).max(1);
+        for line in cut(wrap(&text, width), lines, width) {
+            out.extend([INDENT, &line, "\n"]);
         }
     }
-    out
 }
 
 /// Names with texts that are shown whole; a word that is longer than the line stays one word, to be copied.
@@ -170,13 +205,21 @@ fn put_line(out: &mut String, cells: &[&str], widths: &[usize]) {
     out.push('\n');
 }
 
-/// Lines of at most `width`, broken at blanks; a longer word is broken where the line ends.
+/// Lines of at most `width`, broken at blanks; a longer word begins where there is room, and is broken where the line ends.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
-    words(text, width)
-        .into_iter()
-        .flat_map(|line| pieces(&line, width))
-        .collect()
+    let mut lines: Vec<String> = Vec::new();
+    for line in words(text, width) {
+        let has_begun = lines.last().is_some_and(|it| it.width() + 1 < width);
+        let former = if has_begun && line.width() > width {
+            lines.pop()
+        } else {
+            None
+        };
+        let whole = former.map_or_else(|| line.clone(), |former| format!("{former} {line}"));
+        lines.extend(pieces(&whole, width));
+    }
+    lines
 }
 
 /// Lines broken at blanks; a line is wider than `width` only where it is one word.
@@ -301,6 +344,22 @@ git:git_diff_unstaged  Error
     }
 
     #[test]
+    fn a_row_that_fits_stays_in_its_line_beside_longer_ones() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        let rows = [
+            row(["a", "well", "-"]),
+            row(["b", "a text that is too long for it", "mend it"]),
+        ];
+        let columns = [name("A"), text("WHAT", 9), text("DO", 9)];
+        let expected = "A  WHAT  DO\na  well  -\nb\n    what: a text that is\n    too long for it\n    do: mend it\n";
+        assert_eq!(layout(columns, &rows, Some(24)), expected);
+        let columns = [name("A"), text("WHAT", 9), text("DO", 1)];
+        let rows = [row(["a", "well", &"x".repeat(40)])];
+        let expected = format!("A  WHAT  DO\na  well  {}…\n", "x".repeat(30));
+        assert_eq!(layout(columns, &rows, Some(40)), expected);
+    }
+
+    #[test]
     fn a_name_inside_a_text_is_not_broken_either() {
         let long = "look-at-a-server-with-a-long-name";
         let row = ["a".to_owned(), format!("see {long} first"), "x ".repeat(40)];
@@ -327,7 +386,7 @@ git:git_diff_unstaged  Error
         let fact = ["file".to_owned(), format!("in /{} now", "x".repeat(40))];
         let shown = facts(&[fact], Some(34));
         assert_eq!(shown.lines().count(), 3, "{shown}");
-        assert_eq!(wrap("ab cdefgh", 4), ["ab", "cdef", "gh"]);
+        assert_eq!(wrap("ab cdefgh", 4), ["ab c", "defg", "h"]);
         assert_eq!(wrap("世界 x", 3), ["世", "界", "x"]);
         assert_eq!(wrap("", 4), [""]);
     }

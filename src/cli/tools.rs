@@ -147,13 +147,15 @@ pub(super) fn print(known: ToolList, out: Output) -> Done {
         out.note("no tools yet; `mcpproxy upstream list` shows the servers");
         return Ok(());
     }
-    let columns = [
-        name("NAME"),
-        name("CALL WITH"),
-        text("CALLABLE", 2),
-        text("DESCRIPTION", 2),
-    ];
-    output::print_table(columns, known.tools.into_iter().map(row))
+    let (tool, call_with, about) = (name("NAME"), name("CALL WITH"), text("DESCRIPTION", 1));
+    let are_callable = known.tools.iter().all(|tool| tool.callable);
+    let rows = known.tools.into_iter().map(row);
+    if are_callable {
+        let rows = rows.map(|[tool, call_with, _, about]| [tool, call_with, about]);
+        return output::print_table([tool, call_with, about], rows);
+    }
+    let columns = [tool, call_with, text("CALLABLE", 2), about];
+    output::print_table(columns, rows)
 }
 
 fn row(tool: ToolRow) -> [String; 4] {

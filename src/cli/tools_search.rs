@@ -92,7 +92,7 @@ fn print(found: Found, out: Output) -> Done {
         name("SCORE"),
         name("NAME"),
         name("CALL WITH"),
-        text("DESCRIPTION", 2),
+        text("DESCRIPTION", 1),
     ];
     output::print_table(columns, found.tools.into_iter().map(row))?;
     if usize::try_from(found.total).is_ok_and(|total| shown < total) {
