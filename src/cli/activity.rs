@@ -308,6 +308,14 @@ mod tests {
         };
         assert_eq!(what(only(&read)), "resources/read a://b");
         assert_eq!([took(999), took(61_250_000)], ["999µs", "61.2s"]);
+        let failed = ActivityRecord {
+            kind: "server".to_owned(),
+            server: text("up"),
+            action: text("failed"),
+            error: text("exited with code 3"),
+            ..ActivityRecord::default()
+        };
+        assert_eq!(what(only(&failed)), "server failed up exited with code 3");
         let named = ActivityRecord {
             client: text("claude-code 2.1"),
             ..read

@@ -108,8 +108,13 @@ pub(super) fn time(time: &str, today: &str) -> String {
 /// The action or method of a record, and the things that it is about.
 pub(super) fn what(ShownRecord { record, through }: ShownRecord<'_>) -> String {
     let method = record.method.as_deref();
+    // Why a server failed is the news of its record.
+    let error = record.error.as_deref().filter(|_| record.kind == "server");
     let (detail, endpoint) = match method {
-        None => (record.detail.as_deref(), record.endpoint.as_deref()),
+        None => (
+            record.detail.as_deref().or(error),
+            record.endpoint.as_deref(),
+        ),
         Some(_) => (None, None),
     };
     let kind = match record.kind.as_str() {
