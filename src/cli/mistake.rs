@@ -10,7 +10,7 @@ use clap::{
 use super::{CommandFailure, help};
 use crate::{
     clients::UnknownClient,
-    text::names::{self, BadServerName, ServerName},
+    text::names::{self, BadServerName, ServerName, shell_word},
 };
 
 /// The failure for an error of clap; nothing for help, and for errors that only clap can word.
@@ -192,10 +192,14 @@ impl Mistake<'_> {
         let cause = self.error.source()?;
         let (argument, value) = (self.argument()?, self.text(ContextKind::InvalidValue)?);
         if cause.is::<BadServerName>() {
-            let is_text = value.contains("://") || value.contains(" -");
-            let as_json = self.line == "mcpproxy upstream add" && is_text;
-            let as_json = as_json.then_some(AS_JSON);
-            let step = as_json.unwrap_or(BadServerName::STEP);
+            let is_added = self.line == "mcpproxy upstream add";
+            let step = if is_added && value.starts_with("http") && value.contains("://") {
+                format!("`mcpproxy upstream add --json {}`", shell_word(&value))
+            } else if is_added && (value.contains("://") || value.contains(" -")) {
+                AS_JSON.to_owned()
+            } else {
+                BadServerName::STEP.to_owned()
+            };
             return Some(failure(cause.to_string(), step));
         }
         if cause.is::<UnknownClient>() {

@@ -9,6 +9,7 @@ use crate::{
     daemon_client::DaemonClient,
     failure::ErrorCode,
     management::{ServerChange, ServerDetails, ShownTool},
+    text::names::as_argument,
 };
 
 /// The arguments of both commands.
@@ -69,7 +70,12 @@ async fn change_entry(
         Ok(parts) => parts,
         Err(failure) => {
             let judged = tool_name::shown::<ShownTool>(daemon, name).await.err();
-            return Err(judged.unwrap_or(failure).undone(UNDONE));
+            let judged = judged.unwrap_or(failure).undone(UNDONE);
+            let path = connection::server_path(name, "");
+            let is_server = daemon.fetch::<ServerDetails>(&path).await.is_ok();
+            let verb = switch.past().trim_end_matches('d');
+            let step = || format!("`mcpproxy upstream {verb} {}`", as_argument(name));
+            return Err(judged.next_if(is_server.then(step)));
         }
     };
     let path = connection::server_path(server, "");
