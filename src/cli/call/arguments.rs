@@ -114,7 +114,6 @@ fn from_pairs(words: &[String]) -> Done<Vec<Pair>> {
     for word in words {
         let (key, text) = word.split_once('=').ok_or_else(|| {
             CommandFailure::usage(format!("{word:?} is neither KEY=VALUE nor a JSON object"))
-                .next(EXAMPLE)
         })?;
         if pairs.iter().any(|known| known.key == key) {
             return Err(given_twice(key));

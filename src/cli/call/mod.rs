@@ -5,7 +5,7 @@ mod shown;
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 
 use self::{
     arguments::{Arguments, EXAMPLE},
@@ -61,14 +61,20 @@ impl CallCommand {
             Err(failure) => {
                 let named = words.iter().take(2);
                 let mut named = named.filter(|word| !KINDS.contains(&word.as_str()));
-                let is_read = named.clone().any(|word| tool_name::parts(word).is_some());
-                let mut judged = None;
-                if let Some(name) = named.next().filter(|_| !is_read)
+                let read = named.clone().find(|word| tool_name::parts(word).is_some());
+                let (mut judged, mut step) = (None, None);
+                if let Some(name) = read.or_else(|| named.next())
                     && let Ok(Some(mut daemon)) = connection::open_if_running(&files, out).await
                 {
-                    judged = tool_name::shown::<Value>(&mut daemon, name).await.err();
+                    if read.is_none() {
+                        judged = tool_name::shown::<Value>(&mut daemon, name).await.err();
+                    } else if failure.next_step.is_none() {
+                        let schema = example_call::schema_of(&mut daemon, name).await;
+                        step = example_call::completed(name, &schema, &Map::new());
+                    }
                 }
-                return Err(judged.unwrap_or(failure).undone(UNDONE));
+                let failure = judged.unwrap_or_else(|| failure.next_if(step));
+                return Err(failure.or_next(EXAMPLE).undone(UNDONE));
             }
         };
         let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
