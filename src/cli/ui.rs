@@ -8,8 +8,8 @@ use crate::{daemon_client, management::PageLink};
 
 /// Open the web UI, logged in
 ///
-/// The link that the browser opens works once, within 2 min. For a browser on another machine, run `ssh -L 8080:127.0.0.1:8080 HOST`
-/// there, and `mcpproxy ui --print` in that session.
+/// The link that the browser opens works once, within 2 min. For a browser on another machine, run `ssh -L PORT:127.0.0.1:PORT HOST`
+/// there, with mcpproxy's port, and `mcpproxy ui --print` in that session.
 #[derive(Debug, Args)]
 pub(super) struct UiCommand {
     /// Print the link instead of opening the browser
