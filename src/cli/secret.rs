@@ -103,8 +103,8 @@ impl RemoveSecret {
                 "Remove {name}? {users} cannot be used without it."
             ))
         {
-            let kept = CommandFailure::refused("the answer was no");
-            return Err(kept.undone(&format!("{name} was not removed")));
+            out.done(&format!("{name} was not removed"));
+            return Err(CommandFailure::refused("").shown());
         }
         let row = files.remove_secret(&name)?;
         out.done(&format!("removed {}", row.name));
