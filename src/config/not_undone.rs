@@ -56,11 +56,16 @@ pub enum NotUndone {
         server: String,
     },
     /// A later change changed the same value.
-    #[error("`{path}` was changed again after change {id}; undo the later change first")]
+    #[error(
+        "`{path}` was changed again after change {id}; undo {} first",
+        later.map_or_else(|| "the later change".to_owned(), |later| format!("change {later}"))
+    )]
     ChangedSince {
         /// The change.
         id: u64,
         /// The path of that value.
         path: String,
+        /// The last change of it, if it is known.
+        later: Option<u64>,
     },
 }

@@ -97,7 +97,8 @@ impl<B: Backing> Management<B> {
         // A server that was never listed has no pins.
         if pins.is_some_and(|pins| step.undone(&pins.ledger).is_none()) {
             let path = format!("approvals.{}", given.server);
-            return Err(refused(NotUndone::ChangedSince { id, path }));
+            let later = None;
+            return Err(refused(NotUndone::ChangedSince { id, path, later }));
         }
         let values: Vec<ChangedValue> = given.values.into_iter().map(reversed).collect();
         let change = ChangeOf::this_task();

@@ -133,7 +133,8 @@ impl<B: Backing> Management<B> {
             .any(|token| Some(&token.name) == name && Some(noted(token)) == issued.after);
         if !is_there {
             let path = issued.path.join(".");
-            let changed = NotUndone::ChangedSince { id, path };
+            let later = None;
+            let changed = NotUndone::ChangedSince { id, path, later };
             return Err(not_written(&EditError::from(changed).into()));
         }
         Ok(ChangedValue {

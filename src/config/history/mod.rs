@@ -406,7 +406,25 @@ impl History {
         let remembered = remembered.find(|(known, _)| *known == change.entry.id);
         let kept = change.text.as_ref().and_then(|text| text.back.as_ref());
         let back = kept.or(remembered.map(|(_, back)| back));
-        undoing::undo(text, change, back)
+        undoing::undo(text, change, back).map_err(|mut error| {
+            if let EditError::NotUndone(NotUndone::ChangedSince { id, path, later }) = &mut error {
+                *later = self.last_of(path).filter(|last| *last > *id);
+            }
+            error
+        })
+    }
+
+    /// The last change of a value, or of what is around or inside it.
+    fn last_of(&self, path: &str) -> Option<u64> {
+        let is_about = |one: &ChangedValue| {
+            let changed = one.path.join(".");
+            changed.starts_with(path) || path.starts_with(&changed)
+        };
+        let entries = self.entries().unwrap_or_default();
+        let mut last = entries.iter().rev();
+        let last =
+            last.find(|entry| entry.undone_by.is_none() && entry.changes.iter().any(is_about));
+        Some(last?.id)
     }
 
     /// The change of this number, or the latest that is not undone yet and does not undo another. Blocks.
@@ -442,6 +460,28 @@ mod tests {
             undone,
             Err(EditError::NotUndone(NotUndone::Begin(1)))
         ));
+    }
+
+    #[test]
+    fn a_value_that_was_changed_again_names_the_change_to_undo_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let texts = [r#"{"top_k": 1}"#, r#"{"top_k": 2}"#, r#"{"top_k": 3}"#];
+        let history = History::new(Some(folder.path()), Some(texts[0]));
+        for step in texts.windows(2) {
+            let [before, after] =
+                [step[0], step[1]].map(|text| document::read(text).expect("a good document"));
+            let changes = changed_values(&before, &after);
+            let by = ChangeOf::this_task();
+            let noted =
+                history.note_writing((&before, &after), changes, &by, || Ok(Replaced::Done));
+            noted.expect("a history");
+        }
+        let change = history.change_to_undo(Some(1)).expect("a change");
+        let why = history
+            .undo(texts[2], &change)
+            .expect_err("it was changed again");
+        let expected = "`top_k` was changed again after change 1; undo change 2 first";
+        assert!(why.to_string().ends_with(expected), "{why}");
     }
 
     #[test]

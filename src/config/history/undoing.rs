@@ -81,7 +81,8 @@ pub(super) fn undo(
         });
         if !is_reverse || found.is_empty() {
             let path = value.path.join(".");
-            return Err(NotUndone::ChangedSince { id, path }.into());
+            let later = None;
+            return Err(NotUndone::ChangedSince { id, path, later }.into());
         }
     }
     Ok(edited)
