@@ -5,14 +5,14 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{
-    CommandFailure, Done, Location, Output, connection, output, start,
+    CommandFailure, Done, Location, Output, config::by_agents, connection, output, start,
     unusable_file::correct_the_file, upstream,
 };
 use crate::{
     activity::ActivityStatus,
     config::duration as spans,
     daemon_client::{self, DaemonError},
-    management::{Files, ServerCounts, StatusReport},
+    management::{ConfigHistory, Files, ServerCounts, StatusReport},
 };
 
 /// Show if the daemon is running, and which servers need you
@@ -53,9 +53,17 @@ impl StatusCommand {
             }
             _ => None,
         };
+        let agents = if out.is_json() {
+            None
+        } else {
+            let history = daemon.fetch::<ConfigHistory>("/api/v1/config/history");
+            history.await.ok().and_then(|history| by_agents(&history))
+        };
         out.answer("GET /api/v1/status", &status, |mut report: StatusReport| {
             let problems = std::mem::take(&mut report.problems);
-            output::print_facts(facts(report, unheard, &files))?;
+            let facts = facts(report, unheard, &files).into_iter();
+            let agents = agents.map(|last| ("agents changed", output::as_typed(&last)));
+            output::print_facts(facts.chain(agents))?;
             if problems.is_empty() {
                 return Ok(());
             }

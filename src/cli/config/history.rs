@@ -1,5 +1,7 @@
 //! `mcpproxy config history`: lists changes and who made them.
 
+use std::time::{Duration, SystemTime};
+
 use clap::Args;
 
 use super::super::{
@@ -11,6 +13,7 @@ use super::super::{
 use crate::{
     config::{ChangeWay, ChangedValue, HistoryEntry},
     management::{ConfigHistory, Files},
+    text::moment::utc,
 };
 
 /// List changes to the configuration, tokens and approvals
@@ -42,6 +45,20 @@ impl ConfigHistoryList {
         ];
         output::print_table(columns, history.entries.into_iter().map(row))
     }
+}
+
+/// The last change that an agent made within a day, and how to undo it; nothing if there is none.
+pub(in crate::cli) fn by_agents(history: &ConfigHistory) -> Option<String> {
+    const DAY: Duration = Duration::from_hours(24);
+    let since = utc(SystemTime::now() - DAY);
+    let mut entries = history.entries.iter();
+    let last = entries.find(|entry| {
+        let is_undone = entry.undone_by.is_some() || entry.undoes.is_some();
+        entry.author.way == ChangeWay::Agent && !is_undone && entry.at >= since
+    })?;
+    let changed: Vec<String> = last.changes.iter().map(in_words).collect();
+    let (changed, at, id) = (changed.join(", "), &last.at, last.id);
+    Some(format!("{changed}, {at}: `mcpproxy config undo {id}`"))
 }
 
 /// The path of a changed value. Of a whole token or server, the change has a verb.

@@ -11,7 +11,7 @@ mod undo;
 use clap::Subcommand;
 use serde_json::json;
 
-pub(super) use self::check::trust_daemon;
+pub(super) use self::{check::trust_daemon, history::by_agents};
 
 use self::{
     check::ConfigCheck, get::ConfigGet, history::ConfigHistoryList, set::ConfigSet,
