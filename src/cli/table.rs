@@ -52,59 +52,61 @@ pub(super) fn layout<const N: usize>(
     rows: &[[String; N]],
     terminal: Option<usize>,
 ) -> String {
-    let Some(terminal) = terminal else {
-        let rows: Vec<_> = rows.iter().map(|row| in_a_line(&columns, row)).collect();
-        return beside(&columns, &rows);
+    let rows: Vec<[String; N]> = match terminal {
+        Some(_) => rows.to_vec(),
+        None => rows.iter().map(|row| in_a_line(&columns, row)).collect(),
     };
+    // Without a terminal, a long text makes its own line long, not those of others.
+    let (width, most) = terminal.map_or((usize::MAX, PIPED), |width| (width, usize::MAX));
     let is_text = |at: usize| columns[at].kind != Kind::Name;
     let last = N.saturating_sub(1);
-    let is_cut = columns.last().is_some_and(|it| it.kind == Kind::Text(1));
+    let is_cut = columns[last].kind == Kind::Text(1);
     let end = |row: &[String; N]| {
         let own = row[last].width();
         if is_cut { own.min(NARROWEST) } else { own }
     };
     let widths_of = |texts: &[[String; N]]| -> [usize; N] {
-        std::array::from_fn(|at| {
-            let rows = if is_text(at) { texts } else { rows };
-            widest(&columns, rows, at, usize::MAX)
+        std::array::from_fn(|at| match columns[at].kind {
+            Kind::Name => widest(&columns, &rows, at, usize::MAX),
+            Kind::Text(_) => widest(&columns, texts, at, most),
         })
     };
     // Rows that would fit if no other text made a column wider.
     let names = widths_of(&[]);
     let alone = rows.iter().filter(|row| {
-        let width = |at: usize| match columns[at].kind {
+        let needed = |at: usize| match columns[at].kind {
             Kind::Name => names[at],
             Kind::Text(_) if at == last => end(row),
             Kind::Text(_) => row[at].width(),
         };
-        (0..N).map(width).sum::<usize>() + GAP * last <= terminal
+        (0..N).map(needed).sum::<usize>() + GAP * last <= width
     });
     let alone: Vec<[String; N]> = alone.cloned().collect();
     let mut widths = widths_of(&alone);
     let before = widths.iter().take(last).sum::<usize>() + GAP * last;
-    let room = terminal.saturating_sub(before);
-    let has_room = !alone.is_empty() && columns[last].header.width() <= room;
+    let room = width.saturating_sub(before);
+    let are_beside =
+        terminal.is_none() || !alone.is_empty() && columns[last].header.width() <= room;
     let mut headers = columns.map(|column| column.header);
-    for at in (0..N).filter(|at| is_text(*at) && !has_room) {
+    for at in (0..N).filter(|at| is_text(*at) && !are_beside) {
         (widths[at], headers[at]) = (0, "");
     }
     let mut out = String::new();
     put_line(&mut out, &headers, &widths);
-    for row in rows {
-        let has_room = has_room && end(row) <= room;
-        let fits = has_room && (0..last).all(|at| row[at].width() <= widths[at]);
+    for row in &rows {
+        let is_narrow = (0..last).all(|at| row[at].width() <= widths[at]) && end(row) <= room;
+        let fits = are_beside && (terminal.is_none() || is_narrow);
         let cells: [String; N] = std::array::from_fn(|at| match columns[at].kind {
-            Kind::Name => row[at].clone(),
             Kind::Text(_) if !fits => String::new(),
             Kind::Text(_) if at == last && is_cut => {
                 let mut line = cut(wrap(&row[at], room), 1, room);
                 line.pop().unwrap_or_default()
             }
-            Kind::Text(_) => row[at].clone(),
+            _ => row[at].clone(),
         });
         put_line(&mut out, &cells.each_ref().map(String::as_str), &widths);
         if !fits {
-            put_texts(&mut out, &columns, row, terminal);
+            put_texts(&mut out, &columns, row, width);
         }
     }
     out
@@ -134,20 +136,6 @@ fn widest<const N: usize>(
         .chain([columns[at].header.width()])
         .max()
         .unwrap_or(0)
-}
-
-/// A line for each row. A long text makes its own line long, not those of others.
-fn beside<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> String {
-    let widths: [usize; N] = std::array::from_fn(|at| match columns[at].kind {
-        Kind::Name => widest(columns, rows, at, usize::MAX),
-        Kind::Text(_) => widest(columns, rows, at, PIPED),
-    });
-    let mut out = String::new();
-    put_line(&mut out, &columns.map(|column| column.header), &widths);
-    for row in rows {
-        put_line(&mut out, &row.each_ref().map(String::as_str), &widths);
-    }
-    out
 }
 
 /// The texts of a row below its names.
