@@ -1,9 +1,12 @@
 //! `mcpproxy config edit`: the configuration file in an editor.
 
-use std::fs::File;
+use std::{fs::File, path::Path};
 
 use super::super::{CommandFailure, Done};
-use crate::management::Files;
+use crate::{
+    config::{self, ConfigError},
+    management::Files,
+};
 
 /// Opens the file in the user's editor, unless no editor could open it.
 pub(super) async fn edit(files: &Files) -> Done {
@@ -20,7 +23,8 @@ pub(super) async fn edit(files: &Files) -> Done {
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
     // A shell runs it, as git does, because the variable may have arguments: `code --wait`.
     let mut command = tokio::process::Command::new("sh");
-    command.args(["-c", &format!("{editor} \"$1\""), "sh"]);
+    let line = at_mistake(&editor, file).unwrap_or_default();
+    command.args(["-c", &format!("{editor} {line} \"$1\""), "sh"]);
     let ended = command.arg(file).status().await;
     match ended {
         Ok(status) if status.success() => Ok(()),
@@ -34,5 +38,33 @@ pub(super) async fn edit(files: &Files) -> Done {
             let failure = failure.undone("nothing was changed");
             Err(failure.next("name an installed editor: `VISUAL=nano mcpproxy config edit`"))
         }
+    }
+}
+
+/// The option with which an editor shows the first mistake in the syntax of the file; nothing for an editor that may not have it.
+fn at_mistake(editor: &str, file: &Path) -> Option<String> {
+    let program = Path::new(editor).file_name()?.to_str()?;
+    let text = config::read_text(file).ok()?;
+    let Err(ConfigError::Syntax { place, .. }) = config::json_of(&text) else {
+        return None;
+    };
+    let takes_line = ["vi", "vim", "nvim", "nano", "emacs"].contains(&program);
+    takes_line.then(|| format!("+{}", place.line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_mistake;
+
+    #[test]
+    fn an_editor_that_takes_a_line_begins_at_the_mistake() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let check = |text: &str, editor: &str, expected: Option<&str>| {
+            std::fs::write(file.path(), text).expect("ours");
+            assert_eq!(at_mistake(editor, file.path()).as_deref(), expected);
+        };
+        check("{\n\"a\": ]\n}", "/usr/bin/vim", Some("+2"));
+        check("{\n\"a\": ]\n}", "code --wait", None);
+        check("{}", "vi", None);
     }
 }
