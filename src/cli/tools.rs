@@ -23,6 +23,8 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(super) enum ToolsCommand {
     /// List the tools of all servers
+    ///
+    /// CALL WITH is the call type that a tool needs, as `mcpproxy call` takes it.
     #[command(visible_alias = "ls")]
     List(ListTools),
     /// Search tools as agents do
