@@ -287,7 +287,7 @@ impl Worker {
         }
     }
 
-    /// How long nobody has called it, in words.
+    /// How long nobody has called it, in words; nothing right after its lists were read.
     fn unused_for(&self) -> Option<String> {
         let connected = self.life.open.as_ref()?;
         let unused = self
@@ -295,7 +295,7 @@ impl Worker {
             .usage
             .unused_for(connected.since, Instant::now());
         let seconds = Duration::from_secs(unused.as_secs());
-        Some(format!("no call for {}", duration::show(seconds)))
+        (!seconds.is_zero()).then(|| format!("no call for {}", duration::show(seconds)))
     }
 
     /// Applies an event to the state, publishes that, and does what follows from it.
