@@ -82,7 +82,7 @@ impl Status {
             // A connection that had proved healthy was lost: no attempt has failed yet.
             0 => format!("{why}; {next}"),
             1 => format!("{why}; tried once; {next}"),
-            GIVE_UP_AFTER.. if self.has_failed() => {
+            GIVE_UP_AFTER if self.has_failed() => {
                 format!("{why}; gave up after {GIVE_UP_AFTER} tries; {next}")
             }
             failures => format!("{why}; tried {failures} times; {next}"),
