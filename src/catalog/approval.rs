@@ -66,8 +66,8 @@ fn all_listed(server: &ServerCatalog) -> Vec<(&'static str, &str, String)> {
         .collect()
 }
 
-/// The ledger after an approval. Fails if the server lists something else than what the person saw, and if nobody could see what it lists,
-/// unless the person approves it unseen.
+/// The ledger after an approval. Fails if the server lists something else than what the person saw, and if it listed nothing that they could
+/// see, unless they approve it unseen.
 pub(super) fn approved(
     request: &ApprovalRequest,
     listed: Option<&ServerCatalog>,
@@ -82,17 +82,19 @@ pub(super) fn approved(
         return Err(failure.with_step(NextStep::Review).of_server(name));
     }
     let listed = listed.filter(|listed| *listed.entry == *request.entry);
-    let approved = match (listed, &request.approval.which) {
-        (Some(listed), _) => {
-            with_listed(listed, |listed| ledger.approve(listed, &request.approval))
-        }
-        (None, Which::All) => {
-            let error = format!("{NOT_APPROVED}: the tools of {name:?} were never listed");
-            let hint = "List its tools first, or send `unseen` as true.";
-            let failure = Failure::new(ErrorCode::NotConfirmed, error, hint);
-            return Err(failure.of_server(name));
-        }
-        (None, _) => ledger.approve(&[], &request.approval),
+    let is_unseen = listed.is_none_or(ServerCatalog::lists_nothing);
+    if is_unseen && matches!(request.approval.which, Which::All) {
+        let error = match listed {
+            Some(_) => format!("{NOT_APPROVED}: the server {name:?} lists nothing to review"),
+            None => format!("{NOT_APPROVED}: the tools of {name:?} were never listed"),
+        };
+        let hint = "List its tools first, or send `unseen` as true.";
+        let failure = Failure::new(ErrorCode::NotConfirmed, error, hint);
+        return Err(failure.of_server(name));
+    }
+    let approved = match listed {
+        Some(listed) => with_listed(listed, |listed| ledger.approve(listed, &request.approval)),
+        None => ledger.approve(&[], &request.approval),
     };
     approved.map_err(|thing| {
         let error = if thing.is_empty() {
@@ -214,24 +216,48 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_listed_is_approved_only_on_purpose() {
-        let approve = |which| {
+    fn what_nobody_could_see_is_approved_only_on_purpose() {
+        let name = ServerName::parse("s").expect("a name");
+        let listed = |instructions: &str, tools: &[&str]| {
+            let raw = |text: &str| Raw::parse_str(text).expect("JSON");
+            let listing = Listing {
+                initialize: Raw::author(&serde_json::json!({ "instructions": instructions })),
+                revision: Revision::NEWEST_LEGACY,
+                tools: tools.iter().map(|text| raw(text)).collect(),
+                prompts: Vec::new(),
+                resources: Vec::new(),
+                templates: Vec::new(),
+            };
+            ServerCatalog::ingest(&name, "e", listing)
+        };
+        let approve = |listed: Option<&ServerCatalog>, which| {
             let approval = Approval {
                 which,
                 by: "me".to_owned(),
                 at: 0,
             };
             let request = ApprovalRequest {
-                server: ServerName::parse("s").expect("a name"),
+                server: name.clone(),
                 entry: "e".to_owned(),
                 as_written: String::new(),
-                seen: seen("e", "", None),
+                seen: seen("e", "", listed),
                 approval,
             };
-            approved(&request, None, &Ledger::default()).map_err(|failure| failure.code)
+            let approved = approved(&request, listed, &Ledger::default());
+            approved.map(drop).map_err(|failure| failure.code)
         };
-        assert_eq!(approve(Which::All), Err(ErrorCode::NotConfirmed));
-        assert_eq!(approve(Which::Unseen), Ok(Ledger::default()));
+        let (blank, unreadable) = (listed(" ", &[]), listed("", &["7"]));
+        for unseen in [None, Some(&blank), Some(&unreadable)] {
+            assert_eq!(approve(unseen, Which::All), Err(ErrorCode::NotConfirmed));
+            assert_eq!(approve(unseen, Which::Unseen), Ok(()));
+        }
+        let (words, tool) = (
+            listed("Be kind.", &[]),
+            listed("", &[r#"{"name":"t","inputSchema":{}}"#]),
+        );
+        for shown in [words, tool] {
+            assert_eq!(approve(Some(&shown), Which::All), Ok(()));
+        }
     }
 
     #[test]

@@ -32,6 +32,11 @@ impl<'a> ListedDefinition<'a> {
 }
 
 impl ServerCatalog {
+    /// Whether it lists nothing that a person could review.
+    pub fn lists_nothing(&self) -> bool {
+        self.definitions().next().is_none() && self.worded_instructions().is_none()
+    }
+
     /// Tools, prompts, resources and templates, each list in the server's order.
     pub fn definitions(&self) -> impl Iterator<Item = ListedDefinition<'_>> {
         let tools = self.tools.iter().map(|one| ListedDefinition {

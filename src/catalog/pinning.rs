@@ -229,14 +229,8 @@ pub(super) fn neighbours<'s>(servers: impl Iterator<Item = &'s ServerCatalog>) -
 
 /// Calls `then` with what can be approved of a server: its instructions, every tool, and of the rest what the scanner objects to.
 pub(super) fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
-    // Of a text that is not Unicode nobody knows that it is empty.
-    let is_text = |words: &Raw| words.as_bytes().starts_with(b"\"");
-    let words = server.raw_instructions();
-    let words = words.filter(|words| match words.string() {
-        Some(text) => !text.trim().is_empty(),
-        None => is_text(words),
-    });
     // No instructions are a baseline, too: instructions that come later are a change.
+    let words = server.worded_instructions();
     let words = words.unwrap_or_else(|| Raw::author(&""));
     let mut listed = vec![of_value(ThingKind::Instructions, "", &words)];
     listed.extend(server.tools.iter().map(|tool| Listed {

@@ -212,6 +212,17 @@ impl ServerCatalog {
         self.listing.initialize.get("instructions")
     }
 
+    /// The same, unless they are blank.
+    pub(super) fn worded_instructions(&self) -> Option<Raw> {
+        // Of a text that is not Unicode nobody knows that it is empty.
+        let is_text = |words: &Raw| words.as_bytes().starts_with(b"\"");
+        let words = self.raw_instructions();
+        words.filter(|words| match words.string() {
+            Some(text) => !text.trim().is_empty(),
+            None => is_text(words),
+        })
+    }
+
     /// What in its lists may refer to other servers, and what in theirs may refer to it.
     pub(in crate::catalog) fn relations(&self) -> &Relations {
         self.relations.get_or_init(|| {

@@ -30,7 +30,7 @@ pub struct ApprovalBody {
     /// Whether to approve everything.
     #[serde(default)]
     pub all: bool,
-    /// Whether to approve a server whose tools were never listed. Its first lists then count as approved, except what looks dangerous.
+    /// Whether to approve a server that has listed nothing yet. Its first lists then count as approved, except what looks dangerous.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unseen: bool,
     /// Ignored; earlier versions send it.

@@ -57,7 +57,7 @@ impl Management {
             self.inspect_in_turn(name, turns).await
         };
         let seen = attempt.await;
-        if seen.as_ref().is_ok_and(lists_something) {
+        if seen.as_ref().is_ok_and(|seen| !seen.unseen) {
             return seen;
         }
         self.mark_again(name).await?;
@@ -115,10 +115,4 @@ impl Management {
             }
         }
     }
-}
-
-/// Whether a server lists anything that a person could review.
-fn lists_something(seen: &Inspection) -> bool {
-    let mut things = seen.things.iter();
-    things.any(|thing| thing.kind != ThingKind::Instructions && !thing.is_unreadable())
 }

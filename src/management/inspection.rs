@@ -42,6 +42,9 @@ pub struct Inspection {
     pub seen: String,
     /// Whether the lists have been read.
     pub inspected: bool,
+    /// Whether there is nothing to review, because nothing was listed; an approval then needs `unseen`.
+    #[serde(default)]
+    pub unseen: bool,
     /// Whether mcpproxy has not contacted the server because an agent wrote its entry.
     #[serde(default)]
     pub awaits_contact: bool,
@@ -169,6 +172,7 @@ impl<B: Backing> Management<B> {
             contact_error,
             seen: catalog::seen(print, as_written, listed),
             inspected: listed.is_some(),
+            unseen: listed.is_none_or(ServerCatalog::lists_nothing),
             awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
             entry_findings: shown_findings(&secrets, findings.unwrap_or_default()),
             lock_file: lock.map(|lock| lock.file().to_owned()),

@@ -157,8 +157,9 @@ impl OperatorView {
     /// tools.
     fn approve(&self, server: &str) -> String {
         let entry = self.settings.readable_entry(server).map(AsRef::as_ref);
-        let is_known = self.listed(server, entry).is_some();
-        let connects = if is_known { "" } else { " --connect" };
+        let listed = self.listed(server, entry);
+        let is_unseen = listed.is_none_or(ServerCatalog::lists_nothing);
+        let connects = if is_unseen { " --connect" } else { "" };
         let server = as_argument(server);
         format!(
             "`mcpproxy upstream inspect {server}{connects}`, then `mcpproxy upstream approve {server}`"

@@ -22,7 +22,7 @@ use crate::{
 ///
 /// With --seen, the command approves only the definitions that `upstream inspect` showed, and asks nothing. Without --seen, it shows the
 /// current definitions and approves them. Dangerous definitions then need your yes or --yes; otherwise nothing is approved (exit code 4).
-/// Servers never listed need it in either case.
+/// Servers that have listed nothing need it in either case.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
@@ -86,7 +86,7 @@ impl ApproveServer {
             names: self.things,
             instructions: self.instructions,
             all: self.all,
-            unseen: has_agreed && !shown.inspected,
+            unseen: has_agreed && shown.unseen,
             by: None,
         };
         let (path, body) = (path("/approve"), output::as_json(&body)?);
@@ -132,7 +132,7 @@ impl ApproveServer {
         Ok(())
     }
 
-    /// Shows what is to be approved. If it looks dangerous or was never listed, the person at the terminal has to agree.
+    /// Shows what is to be approved. If it looks dangerous or lists nothing, the person at the terminal has to agree.
     fn show(&self, shown: &Inspection, out: Output) -> Done {
         if !out.is_json() {
             print_server(shown)?;
@@ -142,19 +142,22 @@ impl ApproveServer {
         let dangerous = things.filter(|thing| looks_dangerous(&thing.findings));
         let dangerous = dangerous.count();
         let is_entry_dangerous = self.means_everything() && looks_dangerous(&shown.entry_findings);
-        let is_unseen = !shown.inspected;
+        let is_unseen = self.means_everything() && shown.unseen;
         if self.yes || (dangerous == 0 && !is_entry_dangerous && !is_unseen) {
             return Ok(());
         }
         let name = &self.name;
         let definitions = output::count(dangerous, "definition");
+        let unseen = if shown.inspected {
+            format!("{name:?} lists nothing to review")
+        } else {
+            format!("the tools of {name:?} were never listed")
+        };
         let what = match (is_entry_dangerous, dangerous) {
-            (false, 0) => format!("the tools of {name:?} were never listed"),
+            (false, 0) => unseen,
             (false, 1) => format!("{definitions} of {name:?} looks dangerous"),
             (false, _) => format!("{definitions} of {name:?} look dangerous"),
-            (true, 0) if is_unseen => {
-                format!("the entry of {name:?} looks dangerous, and its tools were never listed")
-            }
+            (true, 0) if is_unseen => format!("the entry looks dangerous, and {unseen}"),
             (true, 0) => format!("the entry of {name:?} looks dangerous"),
             (true, _) => format!("the entry and {definitions} of {name:?} look dangerous"),
         };

@@ -14,7 +14,7 @@ pub(super) enum ReviewStep<'a> {
     Locked,
     /// Connect to a server whose entry an agent wrote, or approve the entry.
     Contact,
-    /// Connect to a quarantined server, so that its tools are known.
+    /// Connect to a quarantined server that has listed nothing yet.
     Connect,
     /// None before the quarantined server can be listed; this is why it could not be.
     Mend(&'a str),
@@ -31,8 +31,8 @@ impl<'a> ReviewStep<'a> {
             (Some(_), _) if is_quarantined || has_held => Self::Locked,
             (_, Some(why)) if is_quarantined => Self::Mend(why),
             _ if inspection.awaits_contact => Self::Contact,
-            _ if is_quarantined && inspection.inspected => Self::Approve(String::new()),
-            _ if is_quarantined => Self::Connect,
+            _ if is_quarantined && inspection.unseen => Self::Connect,
+            _ if is_quarantined => Self::Approve(String::new()),
             _ if has_held => Self::Approve(held_arguments(&inspection.things)),
             _ => Self::Nothing,
         }
@@ -55,6 +55,11 @@ impl<'a> ReviewStep<'a> {
             }
             Self::Contact => format!(
                 "an agent wrote this entry, so the server was not contacted; `{}` lists its tools. To approve it without looking at them: `{}`",
+                connect(),
+                approve("--yes")
+            ),
+            Self::Connect if inspection.inspected => format!(
+                "it lists nothing to review; `{}` reads its lists again. To approve it nevertheless: `{}`",
                 connect(),
                 approve("--yes")
             ),

@@ -208,7 +208,16 @@ async fn a_server_that_lists_nothing_stays_the_agent_s() {
             .tool("echo", echo())
             .on("tools/list", reply(listed))
             .await;
-        contacted_in_vain(&server, &json!({}), why).await;
+        let (daemon, _) = contacted_in_vain(&server, &json!({}), why).await;
+        assert_eq!(approve(&daemon, "up", &[]).await["code"], "not_confirmed");
+        let found = inspected(&daemon, "up").await;
+        let approval = ["upstream", "approve", "up", "--seen"];
+        let approval = approval.into_iter().chain(found["seen"].as_str());
+        let (code, _, said) = daemon.home().cli(&Vec::from_iter(approval.clone())).await;
+        assert_eq!(code, 4, "{said}");
+        let agreed = Vec::from_iter(approval.chain(["--yes"]));
+        let (code, _, said) = daemon.home().cli(&agreed).await;
+        assert_eq!(code, 0, "{said}");
     }
 }
 

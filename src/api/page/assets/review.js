@@ -194,16 +194,18 @@ export function review(wanted, frame) {
   }
 
   function contact() {
-    if (shown.inspected) return null;
+    if (!shown.unseen) return null;
     if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `mcpproxy ${contacts(shown.server)} the server to list its tools, and calls none of them.`);
-    const why = shown.contact_error
+    const why = shown.inspected
+      ? `“List its tools” ${contacts(shown.server)} the server once, and calls no tool.`
+      : shown.contact_error
       ? "mcpproxy tried to list them and failed. Try again with “List its tools”."
       : shown.awaits_contact && shown.entry_review && !shown.entry_review.is_new
       ? `An agent changed the entry, so mcpproxy stopped the server. “List its tools” ${contacts(shown.server)} the server once with the new entry, and calls no tool.`
       : shown.awaits_contact
       ? `An agent wrote the entry, so mcpproxy has neither started nor contacted the server. “List its tools” ${contacts(shown.server)} the server once, and calls no tool.`
       : `mcpproxy has not listed them yet. “List its tools” ${contacts(shown.server)} the server once, and calls no tool.`;
-    return [note("held", [h("b", `mcpproxy does not know the server’s ${shown.server.tools ? "current " : ""}tools. `), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
+    return [note("held", [h("b", shown.inspected ? "The server lists nothing to review. " : `mcpproxy does not know the server’s ${shown.server.tools ? "current " : ""}tools. `), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
   }
 
   const isStarting = () => shown.server.state === "Connecting";
@@ -226,11 +228,11 @@ export function review(wanted, frame) {
       return h("div.sec", confirm(`Remove ${name}?`, "Deletes its entry, its log and its login.", `Remove ${name}`, removeIt, back));
     }
     const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button(`Disable ${name}`, () => disable()), button("Decide later", () => keepBlocked())];
-    const starts = `Once you approve it, ${risk(shown.server)}, and clients can use ${shown.inspected ? `its ${count(tools, "tool")}` : "all tools that it lists"}.`;
-    const mustAsk = dangerous || !shown.inspected;
+    const starts = `Once you approve it, ${risk(shown.server)}, and clients can use ${shown.unseen ? "all tools that it lists" : `its ${count(tools, "tool")}`}.`;
+    const mustAsk = dangerous || shown.unseen;
     if (asked === "all") {
-      const spite = [dangerous && ` in spite of ${count(dangerous, "dangerous finding")}`, !shown.inspected && " without knowing its tools"].filter(Boolean).join(",");
-      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button(`Disable ${name}`, () => disable()), button("Approve anyway", () => approve({ unseen: !shown.inspected }, name), "btn danger")));
+      const spite = [dangerous && ` in spite of ${count(dangerous, "dangerous finding")}`, shown.unseen && " without knowing its tools"].filter(Boolean).join(",");
+      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button(`Disable ${name}`, () => disable()), button("Approve anyway", () => approve({ unseen: shown.unseen }, name), "btn danger")));
     }
     return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, shown.entry?.tool_changes === "allow" ? "" : " mcpproxy then holds every change to its tools and instructions, and changes to its prompts and resources that look dangerous."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
   }
