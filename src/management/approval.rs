@@ -8,7 +8,7 @@ use super::{
     patching::by_a_person,
 };
 use crate::{
-    catalog::ApprovalRequest,
+    catalog::{ApprovalRequest, ApprovalWithdrawal},
     config::{BrokenEntry, Change, OPERATOR, ServerEntry, Settings},
     failure::{ErrorCode, Failure, NextStep, Result},
     gate,
@@ -101,6 +101,10 @@ impl<B: Backing> Management<B> {
             _ => failure,
         })?;
         let changes_nothing = step.things().is_empty();
+        let withdrawal = ApprovalWithdrawal {
+            step: step.clone(),
+            is_quarantined: false,
+        };
         let data_dir = self.data_dir();
         let review = is_quarantined.then(|| entry_review::kept_text(data_dir, name));
         let change = change_of(step, &entry.secrets, review.flatten());
@@ -113,13 +117,14 @@ impl<B: Backing> Management<B> {
         }
         let set = Change::of_key(name, "quarantined", Some(Value::Bool(false)));
         let changes = vec![set, by_a_person(name)];
-        let trusting = self.trust(entry, "lift_quarantine", changes, change.clone());
-        let outcome = trusting.await;
-        if note.id().is_none() {
-            // The approval itself is made, so the history has to have it.
-            self.note_approvals(change).await;
+        let trusting = self.trust(entry, "lift_quarantine", changes, change);
+        if let Err(failure) = trusting.await {
+            if note.id().is_none() {
+                // The file is as it was, so the approvals have to be, too.
+                self.withdraw(withdrawal).await?;
+            }
+            return Err(failure);
         }
-        outcome?;
         entry_review::forget(self.data_dir(), name);
         let keys = &["quarantined", "approvals"];
         Ok(ServerChange::of(self.server(name)?, keys).with_id(note.id()))

@@ -137,7 +137,8 @@ impl<B: Backing> Management<B> {
         Ok(ConfigChange::beside_the_file(values, note.id(), id))
     }
 
-    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result {
+    /// Takes approvals back, and records that.
+    pub(super) async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result {
         let server = withdrawal.step.server().clone();
         let withdrawn = self.0.withdraw(withdrawal).await;
         self.0.note(OperatorChange {

@@ -127,6 +127,23 @@ async fn approving_takes_what_was_shown_and_quarantine_takes_it_back() {
 }
 
 #[tokio::test]
+async fn an_approval_that_cannot_end_the_quarantine_approves_nothing() {
+    let (_server, daemon) = house(json!({ "quarantined": true })).await;
+    until!(inspected(&daemon, "up").await["inspected"] == true);
+    let seen = json!({ "seen": inspected(&daemon, "up").await["seen"] });
+    let home = daemon.home();
+    // The file says something else already, which is not in force yet.
+    let text = std::fs::read_to_string(home.config_file()).expect("the file");
+    home.write_config(text.replace("\"quarantined\"", "\"x\": 1, \"quarantined\""));
+    let path = "/api/v1/servers/up/approve";
+    let refused = daemon.rest("POST", path, &seen.to_string()).await;
+    has!(refused.json()["error"], "nothing was approved");
+    let ledger = home.data_dir().join("approvals/up.json");
+    let ledger = std::fs::read_to_string(ledger).unwrap_or_default();
+    lacks!(ledger, "\"by\"");
+}
+
+#[tokio::test]
 async fn agents_can_read_what_is_held_and_change_nothing() {
     let (_server, daemon) = house(json!({ "quarantined": true })).await;
     let client = daemon.client("/mcp/call").await;
