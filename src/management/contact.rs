@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use tokio::time::{Instant, timeout_at};
+
 use super::{Inspection, Management, inspection::awaits_contact, patching::by_a_person};
 use crate::{
     config::{Change, ChangeOf},
@@ -45,49 +47,62 @@ impl Management {
     ) -> Result<Inspection> {
         let settings = self.settings()?;
         let entry = settings.servers.get(name);
-        let Some(entry) = entry.filter(|entry| awaits_contact(entry)) else {
-            self.list_once(name, patience).await?;
-            return self.inspect_in_turn(name, turns).await;
-        };
-        let changes = vec![by_a_person(name)];
-        self.trust(entry, "permit_contact", changes, ChangeOf::this_task())
-            .await?;
+        let entry = entry.filter(|entry| awaits_contact(entry));
+        if let Some(entry) = entry {
+            let changes = vec![by_a_person(name)];
+            self.trust(entry, "permit_contact", changes, ChangeOf::this_task())
+                .await?;
+        }
         let attempt = async {
-            self.settled_server(name, patience).await?;
+            self.list_anew(name, patience).await?;
             self.inspect_in_turn(name, turns).await
         };
         let seen = attempt.await;
-        if seen.as_ref().is_ok_and(|seen| !seen.unseen) {
+        let missed = seen.as_ref().ok().and_then(Inspection::missed);
+        if entry.is_none() {
+            let seen = seen?;
+            return Ok(Inspection {
+                contact_error: seen.contact_error.or(missed),
+                ..seen
+            });
+        }
+        if missed.is_none() && seen.as_ref().is_ok_and(|seen| !seen.unseen) {
             return seen;
         }
         self.mark_again(name).await?;
         let attempt = seen?;
         let mut review = self.inspect_in_turn(name, turns).await?;
         let row = &mut review.server;
-        review.contact_error = Some(match attempt.server.last_error {
-            Some(why) => {
+        review.contact_error = Some(match (attempt.server.last_error, missed) {
+            (Some(why), _) => {
                 (row.next_step, row.step) = (attempt.server.next_step, attempt.server.step);
                 why
             }
-            None if attempt.inspected => {
+            (None, Some(why)) => why,
+            (None, None) => {
                 let step = NextStep::Remove;
                 (row.next_step, row.step) = (Some(step.at_terminal(name)), Some(step));
                 "it lists nothing".to_owned()
             }
-            None => "it listed nothing in time".to_owned(),
         });
         Ok(review)
     }
 
-    /// Tries a quarantined server once more if its last attempt failed. For any other server, waits for the attempt under way.
-    async fn list_once(&self, name: &str, patience: Duration) -> Result {
+    /// Waits for the attempt under way. Connects a quarantined server once more if that was not its first one: its lists are older then.
+    async fn list_anew(&self, name: &str, patience: Duration) -> Result {
+        let deadline = Instant::now() + patience;
+        let known = self.0.upstreams.get(name);
+        let was_settled = known.is_some_and(|upstream| upstream.status().settled);
+        self.settled_server(name, patience).await?;
         let settings = self.settings()?;
         let is_held = gate::is_quarantined(&settings, name);
-        let upstream = self.0.upstreams.get(name);
-        match upstream.filter(|upstream| is_held && upstream.status().has_failed()) {
+        let upstream = self.0.upstreams.get(name).filter(|upstream| {
+            let status = upstream.status();
+            is_held && !status.is_beginning() && (was_settled || !status.settled)
+        });
+        if let Some(upstream) = upstream {
             // Its row has the result. An attempt that takes longer goes on.
-            Some(upstream) => drop(tokio::time::timeout(patience, upstream.wake()).await),
-            None => drop(self.settled_server(name, patience).await?),
+            drop(timeout_at(deadline, upstream.wake()).await);
         }
         Ok(())
     }

@@ -138,6 +138,18 @@ impl Inspection {
     pub fn count_held(&self) -> usize {
         self.things.iter().filter(|thing| thing.held).count()
     }
+
+    /// Why an attempt to list the server for this review read nothing, if it is quarantined; it may also be under way.
+    pub(super) fn missed(&self) -> Option<String> {
+        let (row, late) = (&self.server, || "it listed nothing in time".to_owned());
+        let is_down = matches!(row.state, ServerState::Error | ServerState::Authenticating);
+        match row.state {
+            _ if !row.awaits_approval() => None,
+            ServerState::Connecting => Some(late()),
+            _ if is_down || row.is_disabled() => failed_contact(row),
+            _ => (!self.inspected).then(late),
+        }
+    }
 }
 
 impl InspectedThing {

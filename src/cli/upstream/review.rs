@@ -33,9 +33,11 @@ pub(super) fn print_server(inspection: &Inspection) -> Done {
         ("held", inspection.count_held().to_string()),
         ("fingerprint", inspection.seen.clone()),
     ];
-    let is_mute = !inspection.inspected && !server.awaits_approval();
+    // Of a quarantined server that was never listed, the last line says it.
+    let is_unsaid = inspection.inspected == server.awaits_approval();
+    let is_unsaid = is_unsaid && inspection.contact_error.is_none();
     let error = server.last_error.clone();
-    let error = error.filter(|_| server.unusable || is_mute);
+    let error = error.filter(|_| server.unusable || is_unsaid);
     output::print_facts(facts.into_iter().chain(error.map(|error| ("error", error))))?;
     if let Some(entry) = &inspection.entry {
         output::print_value(entry)?;

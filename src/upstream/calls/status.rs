@@ -47,7 +47,7 @@ impl Status {
     }
 
     /// Whether the last attempt failed, and no other is under way or planned.
-    pub fn has_failed(&self) -> bool {
+    fn has_failed(&self) -> bool {
         matches!(self.state, State::Failed { .. })
     }
 

@@ -127,6 +127,17 @@ async fn approving_takes_what_was_shown_and_quarantine_takes_it_back() {
 }
 
 #[tokio::test]
+async fn who_has_a_server_contacted_sees_what_it_lists_now() {
+    let (server, daemon) = house(json!({ "quarantined": true })).await;
+    until!(inspected(&daemon, "up").await["inspected"] == true);
+    server.offer_silently(&[(plain_tool("late"), echo())]).await;
+    let path = "/api/v1/servers/up/inspect?wait=20";
+    let found = daemon.rest("POST", path, "").await.json();
+    assert_eq!(found["things"][0]["name"], "late", "{found}");
+    assert_eq!(found["server"]["quarantined"], true);
+}
+
+#[tokio::test]
 async fn an_approval_that_cannot_end_the_quarantine_approves_nothing() {
     let (_server, daemon) = house(json!({ "quarantined": true })).await;
     until!(inspected(&daemon, "up").await["inspected"] == true);
