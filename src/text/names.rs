@@ -144,8 +144,9 @@ pub fn as_argument(name: &str) -> String {
 
 /// A word of a command line, quoted for a shell if necessary.
 pub fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-~:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    // Shells replace `~`, some also a `=` at the beginning.
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-:=,@%+".contains(c);
+    if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
@@ -253,6 +254,8 @@ mod tests {
             ("github", "github"),
             ("a:do it", "'a:do it'"),
             ("it's", r"'it'\''s'"),
+            ("~", "'~'"),
+            ("=x", "'=x'"),
             ("-x", "-- -x"),
             ("", ""),
         ] {

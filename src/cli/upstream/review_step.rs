@@ -165,6 +165,7 @@ mod tests {
             (&[""], "--all"),
             (&["page://{n}", "b"], "'page://{n}' b"),
             (&["it's"], r"'it'\''s'"),
+            (&["~"], "'~'"),
         ] {
             let things: Vec<_> = names.iter().map(|name| thing(name)).collect();
             check(&things, expected);
