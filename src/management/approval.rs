@@ -73,7 +73,7 @@ impl<B: Backing> Management<B> {
         // A disabled server can be approved, too.
         let is_quarantined = gate::awaits_approval(entry);
         let named = body.named();
-        check_extent(entry, &named, &body, is_quarantined)?;
+        check_extent(&view, entry, &named, &body, is_quarantined)?;
         let which = match (named.is_empty(), body.unseen) {
             (false, _) => Which::These(named),
             (true, true) => Which::Unseen,
@@ -159,6 +159,7 @@ fn server_broken(settings: &Settings, name: &str) -> Failure {
 
 /// Refuses an approval that names too much or too little: a quarantined server is approved as a whole, any other by named definitions.
 fn check_extent(
+    view: &OperatorView,
     entry: &ServerEntry,
     named: &[String],
     body: &ApprovalBody,
@@ -175,9 +176,7 @@ fn check_extent(
             &format!("{name} is quarantined, and approved only as a whole"),
             "Send no `names`.",
         )
-        .at_terminal(format!(
-            "`mcpproxy upstream approve {name}` approves what it lists now"
-        )),
+        .at_terminal(view.approve(name.as_str())),
         (false, true, false) => wrong(
             &format!("{name} is not quarantined, and no tool was named"),
             "Name what you approve in `names`, or send `all` as true.",

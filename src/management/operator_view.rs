@@ -155,7 +155,7 @@ impl OperatorView {
 
     /// The commands that approve a quarantined server. One that an agent added or changed has not been started since, so nobody knows its
     /// tools.
-    fn approve(&self, server: &str) -> String {
+    pub(super) fn approve(&self, server: &str) -> String {
         let entry = self.settings.readable_entry(server).map(AsRef::as_ref);
         let listed = self.listed(server, entry);
         let is_unseen = listed.is_none_or(ServerCatalog::lists_nothing);

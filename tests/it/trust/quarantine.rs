@@ -111,8 +111,10 @@ async fn approving_takes_what_was_shown_and_quarantine_takes_it_back() {
     let client = daemon.client("/mcp/all").await;
     until!(inspected(&daemon, "up").await["inspected"] == true);
     assert_eq!(client.tool_names().await, [""; 0]);
-    let some = approve(&daemon, "up", &["echo"]).await;
-    assert_eq!(some["code"], "invalid_arguments", "as a whole: {some}");
+    let some = ["upstream", "approve", "up", "echo", "--yes"];
+    let (_, _, said) = daemon.home().cli(&some).await;
+    has!(said, "approved only as a whole");
+    has!(said, "upstream inspect up`, then");
     approve(&daemon, "up", &[]).await;
     client.wait_for_tool("up__echo").await;
     let changed = daemon
