@@ -12,7 +12,6 @@ use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
     gate,
     runtime::long_work::LongWork,
-    trust::approvals::ThingKind,
 };
 
 impl Management {
@@ -116,18 +115,15 @@ impl Management {
         }
         let mark = Change::of_key(name, "changed_by", Some("agent".into()));
         let marked = self.write(ChangeOf::this_task(), "forbid_contact", vec![mark]);
-        match marked.await {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                let error = format!(
-                    "the server could not be contacted, and its entry could not be marked as an agent's again: {error}"
-                );
-                let hint = format!(
-                    "Write `\"changed_by\": \"agent\"` into the entry in {}, or remove it.",
-                    self.config_file().display()
-                );
-                Err(Failure::new(ErrorCode::ConfigUnusable, error, hint).of_server(name))
-            }
-        }
+        marked.await.map_err(|error| {
+            let error = format!(
+                "the server could not be contacted, and its entry could not be marked as an agent's again: {error}"
+            );
+            let hint = format!(
+                "Write `\"changed_by\": \"agent\"` into the entry in {}, or remove it.",
+                self.config_file().display()
+            );
+            Failure::new(ErrorCode::ConfigUnusable, error, hint).of_server(name)
+        })
     }
 }

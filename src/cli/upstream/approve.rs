@@ -8,13 +8,13 @@ use super::{
     super::{CommandFailure, Done, OrUndone, Output, connection, output},
     name_some,
     review::{looks_dangerous, print_server, print_things},
-    review_step::approve_held,
+    review_step::{ALL, approve_held, command},
 };
 use crate::{
     catalog::SEEN_LENGTH,
     failure::{ErrorCode, Failure, NextStep},
-    management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange, ShownFinding},
-    text::names::as_argument,
+    management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange},
+    text::names::{as_argument, shell_word},
     trust::approvals::ThingKind,
 };
 
@@ -143,24 +143,21 @@ impl ApproveServer {
         let dangerous = dangerous.count();
         let is_entry_dangerous = self.means_everything() && looks_dangerous(&shown.entry_findings);
         let is_unseen = self.means_everything() && shown.unseen;
-        if self.yes || (dangerous == 0 && !is_entry_dangerous && !is_unseen) {
-            return Ok(());
-        }
         let name = &self.name;
         let definitions = output::count(dangerous, "definition");
-        let unseen = if shown.inspected {
-            format!("{name:?} lists nothing to review")
-        } else {
-            format!("the tools of {name:?} were never listed")
-        };
-        let what = match (is_entry_dangerous, dangerous) {
-            (false, 0) => unseen,
-            (false, 1) => format!("{definitions} of {name:?} looks dangerous"),
-            (false, _) => format!("{definitions} of {name:?} look dangerous"),
-            (true, 0) if is_unseen => format!("the entry looks dangerous, and {unseen}"),
-            (true, 0) => format!("the entry of {name:?} looks dangerous"),
-            (true, _) => format!("the entry and {definitions} of {name:?} look dangerous"),
-        };
+        let look = if dangerous == 1 { "looks" } else { "look" };
+        let reasons = [
+            is_entry_dangerous.then(|| format!("the entry of {name:?} looks dangerous")),
+            (dangerous > 0).then(|| format!("{definitions} of {name:?} {look} dangerous")),
+            (is_unseen && shown.inspected).then(|| format!("{name:?} lists nothing to review")),
+            (is_unseen && !shown.inspected)
+                .then(|| format!("the tools of {name:?} were never listed")),
+        ];
+        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+        if self.yes || reasons.is_empty() {
+            return Ok(());
+        }
+        let what = reasons.join(", and ");
         if out.asks(&format!("{what}; approve anyway?")) {
             return Ok(());
         }
@@ -172,18 +169,13 @@ impl ApproveServer {
             // It is refused, with the step that lists its tools.
             return Ok(());
         }
-        let server = as_argument(name);
-        let things = self.things.iter().map(|thing| as_argument(thing));
-        let mut extent: String = things.flat_map(|thing| [" ".into(), thing]).collect();
-        if self.instructions {
-            extent += " --instructions";
-        } else if self.all {
-            extent += " --all";
-        }
-        let seen = &shown.seen;
-        let step = format!(
-            "if you accept that: `mcpproxy upstream approve {server}{extent} --seen {seen}`"
-        );
+        let things = self.things.iter().map(|thing| shell_word(thing));
+        let instructions = self.instructions.then(|| "--instructions".to_owned());
+        let all = self.all.then(|| ALL.to_owned());
+        let extent: Vec<String> = things.chain(instructions).chain(all).collect();
+        let seen = format!("--seen {}", shown.seen);
+        let approve = command("approve", name, &extent.join(" "), &seen);
+        let step = format!("if you accept that: `{approve}`");
         Err(CommandFailure::refused(format!("nothing was approved: {what}")).next(step))
     }
 

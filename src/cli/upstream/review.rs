@@ -33,11 +33,11 @@ pub(super) fn print_server(inspection: &Inspection) -> Done {
         ("held", inspection.count_held().to_string()),
         ("fingerprint", inspection.seen.clone()),
     ];
-    // Of a quarantined server that was never listed, the last line says it.
-    let is_unsaid = inspection.inspected == server.awaits_approval();
-    let is_unsaid = is_unsaid && inspection.contact_error.is_none();
+    // Of a quarantined server that was never listed, the last line has it.
+    let is_mute = inspection.inspected == server.awaits_approval();
+    let is_mute = is_mute && inspection.contact_error.is_none();
     let error = server.last_error.clone();
-    let error = error.filter(|_| server.unusable || is_unsaid);
+    let error = error.filter(|_| server.unusable || is_mute);
     output::print_facts(facts.into_iter().chain(error.map(|error| ("error", error))))?;
     if let Some(entry) = &inspection.entry {
         output::print_value(entry)?;

@@ -79,7 +79,7 @@ impl<'a> ReviewStep<'a> {
 }
 
 /// The argument that approves everything a server lists.
-const ALL: &str = "--all";
+pub(super) const ALL: &str = "--all";
 
 /// The names of what is held if these are few that a shell does not change, else [`ALL`].
 fn held_arguments(things: &[InspectedThing]) -> String {
@@ -110,7 +110,7 @@ pub(super) fn approve_held(inspection: &Inspection, options: &str) -> String {
 }
 
 /// A command about a server. A name such as `--help` goes behind the options.
-fn command(verb: &str, name: &str, what: &str, options: &str) -> String {
+pub(super) fn command(verb: &str, name: &str, what: &str, options: &str) -> String {
     let server = &*as_argument(name);
     let parts = if server == name {
         [server, what, options]
