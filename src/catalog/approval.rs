@@ -84,10 +84,7 @@ pub(super) fn approved(
     let listed = listed.filter(|listed| *listed.entry == *request.entry);
     let is_unseen = listed.is_none_or(ServerCatalog::lists_nothing);
     if is_unseen && matches!(request.approval.which, Which::All) {
-        let error = match listed {
-            Some(_) => format!("{NOT_APPROVED}: the server {name:?} lists nothing to review"),
-            None => format!("{NOT_APPROVED}: the tools of {name:?} were never listed"),
-        };
+        let error = format!("{NOT_APPROVED}: the server {name:?} has listed nothing to review");
         let hint = "List its tools first, or send `unseen` as true.";
         let failure = Failure::new(ErrorCode::NotConfirmed, error, hint);
         return Err(failure.of_server(name));

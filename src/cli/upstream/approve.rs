@@ -149,9 +149,7 @@ impl ApproveServer {
         let reasons = [
             is_entry_dangerous.then(|| format!("the entry of {name:?} looks dangerous")),
             (dangerous > 0).then(|| format!("{definitions} of {name:?} {look} dangerous")),
-            (is_unseen && shown.inspected).then(|| format!("{name:?} lists nothing to review")),
-            (is_unseen && !shown.inspected)
-                .then(|| format!("the tools of {name:?} were never listed")),
+            is_unseen.then(|| format!("the server {name:?} has listed nothing to review")),
         ];
         let reasons: Vec<String> = reasons.into_iter().flatten().collect();
         if self.yes || reasons.is_empty() {
