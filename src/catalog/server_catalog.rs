@@ -214,12 +214,11 @@ impl ServerCatalog {
 
     /// The same, unless they are blank.
     pub(super) fn worded_instructions(&self) -> Option<Raw> {
-        // Of a text that is not Unicode nobody knows that it is empty.
-        let is_text = |words: &Raw| words.as_bytes().starts_with(b"\"");
         let words = self.raw_instructions();
         words.filter(|words| match words.string() {
             Some(text) => !text.trim().is_empty(),
-            None => is_text(words),
+            // Of a text that is not Unicode nobody knows that it is empty.
+            None => words.as_bytes().starts_with(b"\""),
         })
     }
 

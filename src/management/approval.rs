@@ -100,7 +100,6 @@ impl<B: Backing> Management<B> {
             }
             _ => failure,
         })?;
-        let changes_nothing = step.things().is_empty();
         let withdrawal = ApprovalWithdrawal {
             step: step.clone(),
             is_quarantined: false,
@@ -110,7 +109,7 @@ impl<B: Backing> Management<B> {
         let change = change_of(step, &entry.secrets, review.flatten());
         let note = change.note();
         if !is_quarantined {
-            if !changes_nothing {
+            if !withdrawal.step.things().is_empty() {
                 self.note_approvals(change).await;
             }
             return Ok(ServerChange::of(self.server(name)?, &["approvals"]).with_id(note.id()));

@@ -366,12 +366,10 @@ impl OverDaemon {
     ) -> Vec<TouchedThing> {
         let snapshot = self.catalog.snapshot();
         let pins = snapshot.pins.get(&request.server);
-        let names = match &request.approval.which {
-            Which::All | Which::Unseen => None,
-            Which::These(names) => Some(names),
+        let is_meant = |name: &str| match &request.approval.which {
+            Which::All | Which::Unseen => true,
+            Which::These(names) => names.iter().any(|named| named == name),
         };
-        let is_meant =
-            |name: &str| names.is_none_or(|names| names.iter().any(|named| named == name));
         let held = pins.into_iter().flat_map(|pins| pins.ledger.held.iter());
         let held = held.filter(|((_, name), _)| is_meant(name));
         let held = held.map(|((kind, name), held)| TouchedThing {
@@ -380,22 +378,18 @@ impl OverDaemon {
             fingerprint: Some(held.fingerprint),
             why: Some("was held"),
         });
-        let mut things: Vec<TouchedThing> = held.collect();
-        let n_held = things.len();
+        let key = |name: &str| (ThingKind::Tool, Box::<str>::from(name));
+        let is_held =
+            |name: &str| pins.is_some_and(|pins| pins.ledger.held.contains_key(&key(name)));
         let tools = listed.into_iter().flat_map(|listed| listed.tools.iter());
-        for tool in tools.filter(|tool| is_meant(&tool.name)) {
-            let kind = ThingKind::Tool.as_str();
-            let mut known = things[..n_held].iter();
-            if !known.any(|known| known.kind == kind && known.name == tool.name) {
-                things.push(TouchedThing {
-                    kind,
-                    name: tool.name.clone(),
-                    fingerprint: Some(tool.fingerprint),
-                    why: None,
-                });
-            }
-        }
-        things
+        let tools = tools.filter(|tool| is_meant(&tool.name) && !is_held(&tool.name));
+        let tools = tools.map(|tool| TouchedThing {
+            kind: ThingKind::Tool.as_str(),
+            name: tool.name.clone(),
+            fingerprint: Some(tool.fingerprint),
+            why: None,
+        });
+        held.chain(tools).collect()
     }
 }
 

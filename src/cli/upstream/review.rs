@@ -218,11 +218,8 @@ fn print_definition(thing: &InspectedThing) -> Done {
         } else {
             "optional"
         };
-        let kind = if parameter.kind.is_empty() {
-            "any"
-        } else {
-            &parameter.kind
-        };
+        let kind = Some(&*parameter.kind).filter(|kind| !kind.is_empty());
+        let kind = kind.unwrap_or("any");
         let line = format!("    {} ({kind}, {needed})", parameter.name);
         output::print_line(visible(&line).trim_end())?;
         print_foreign("      ", &parameter.description)?;
