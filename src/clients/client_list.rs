@@ -68,7 +68,7 @@ pub fn judged_rows(
 
 /// Whether the port is free for a daemon that would be started.
 pub fn is_free(us: &OurAddress) -> bool {
-    !us.ports.first().is_some_and(|port| is_taken(*port))
+    !us.sockets.first().is_some_and(|socket| is_taken(*socket))
 }
 
 fn row(
@@ -93,7 +93,7 @@ fn row(
                 row.name = Some(ours.name.clone());
                 row.shows_token = ours.sends_token();
                 if !us.is_us(ours) {
-                    let why = "its entry has an address where this mcpproxy does not listen";
+                    let why = "its entry has an address that this mcpproxy does not serve";
                     row.error = Some(why.to_owned());
                 } else if !answers && row.shows_token.is_some() {
                     let why = "no mcpproxy answers at its address";

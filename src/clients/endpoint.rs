@@ -29,6 +29,15 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
     Err(meant.unwrap_or_else(|| format!("write {known}, /mcp/server/NAME or /mcp/p/NAME")))
 }
 
+/// The endpoint that is served at a path.
+pub(super) fn served_at(path: &str) -> Option<String> {
+    let of_sse = || match path.strip_suffix("/sse")? {
+        "" => Some("/mcp".to_owned()),
+        path => endpoint_path(path).ok(),
+    };
+    endpoint_path(path).ok().or_else(of_sse)
+}
+
 /// Why the endpoint cannot be, and what to do, if neither this configuration has what it names, nor the daemon by `has_server`.
 fn missing(
     settings: &Settings,
@@ -84,9 +93,7 @@ fn endpoint_of(ours: &ClientServer) -> Option<String> {
     let mut words = words.flat_map(|word| word.split('='));
     words.find_map(|word| {
         let uri: http::Uri = word.parse().ok()?;
-        let path = uri.path();
-        let of_sse = |_| endpoint_path(path.trim_end_matches("/sse"));
-        endpoint_path(path).or_else(of_sse).ok()
+        served_at(uri.path())
     })
 }
 
@@ -139,7 +146,7 @@ pub fn why_refused(
 
 #[cfg(test)]
 mod tests {
-    use super::endpoint_path;
+    use super::{endpoint_path, served_at};
 
     #[test]
     fn an_endpoint_is_one_that_there_is() {
@@ -162,6 +169,15 @@ mod tests {
             "/mcp?x",
         ] {
             endpoint_path(unknown).expect_err(unknown);
+        }
+        for (path, served) in [
+            ("/mcp/all/sse", Some("/mcp/all")),
+            ("/sse", Some("/mcp")),
+            ("/mcp/", None),
+            ("/MCP", None),
+            ("/nope", None),
+        ] {
+            assert_eq!(served_at(path).as_deref(), served, "{path}");
         }
         let why = endpoint_path("/mcp/al").expect_err("there is none");
         assert_eq!(why, r#"did you mean "/mcp/all"?"#);

@@ -263,15 +263,12 @@ mod tests {
     };
 
     use super::*;
-    use crate::clients::places::ClientPlaces;
+    use crate::{clients::places::ClientPlaces, config::Listen};
 
     const THEIRS: &str = "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n";
 
     fn us() -> OurAddress {
-        OurAddress {
-            ports: vec![8080],
-            places: None,
-        }
+        OurAddress::new(Vec::new(), &Listen::default(), None)
     }
 
     /// A file of Cursor that said `before`, into which we came.
@@ -352,7 +349,7 @@ mod tests {
         let Err(refused) = connected() else {
             panic!("the entry is another's")
         };
-        let expected = format!("another program, at port {port}, is named \"mcpproxy\" in");
+        let expected = format!("another program, at 127.0.0.1:{port}, is named \"mcpproxy\" in");
         assert_eq!(refused.to_string(), expected);
         drop(other);
         connected()

@@ -4,7 +4,6 @@ use std::{
     cell::OnceCell,
     collections::BTreeSet,
     fs,
-    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -44,15 +43,14 @@ pub fn home_places(files: &Files) -> Result<ClientPlaces> {
 
 /// Where clients reach us: the daemon that is at `location`, or one that would be started.
 pub fn our_address(files: &Files, location: Option<&DaemonLocation>) -> OurAddress {
-    let listened = location.map(|location| location.listen.as_slice());
-    let listened = listened.unwrap_or_default().iter();
-    let mut ports: Vec<u16> = listened.map(SocketAddr::port).collect();
+    let listened = location.map(|location| location.listen.clone());
     let configured = files.supposed_settings().map(|found| found.settings.listen);
-    ports.push(configured.unwrap_or_default().port());
-    OurAddress {
-        ports,
-        places: Some(files.places().clone()),
-    }
+    let places = Some(files.places().clone());
+    OurAddress::new(
+        listened.unwrap_or_default(),
+        &configured.unwrap_or_default(),
+        places,
+    )
 }
 
 /// Reads these files; our own configuration is left out. `is_named` says that each was asked for. Blocks.

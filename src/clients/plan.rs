@@ -320,6 +320,7 @@ mod tests {
 
     use super::{Client, ClientFile, FoundFile, FoundOutcome, OurAddress, SecretNames, plan};
     use crate::clients::secret_names::StoredUnderName;
+    use crate::config::Listen;
 
     fn found(client: &str, root: &Value) -> (ClientFile, FoundFile) {
         let client = Client::from_word(client).expect("a client");
@@ -338,10 +339,7 @@ mod tests {
             .iter()
             .map(|(name, entry)| ((*name).to_owned(), entry.clone()))
             .collect();
-        let us = OurAddress {
-            ports: vec![8080],
-            places: None,
-        };
+        let us = OurAddress::new(Vec::new(), &Listen::default(), None);
         let planned = plan(&files, &existing, &us, SecretNames::none());
         let outcomes = planned.into_iter().map(|server| {
             let name = server.name.unwrap_or_default();

@@ -2,18 +2,19 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, TcpListener},
+    net::{SocketAddr, TcpListener},
     path::Path,
 };
 
 use super::{
     client::Client,
+    endpoint::served_at,
     our_entry::{ConnectTarget, EntryTraits},
     sent_token::{SentToken, TOKEN_VARIABLE},
     servers::ClientServer,
 };
 use crate::{
-    config::{History, HistoryEntry, LeadsTo, Listen, OurAddress, Settings, loopback_port_of},
+    config::{History, HistoryEntry, Listen, OurAddress, Settings, plain_address},
     failure::{ErrorCode, Failure, Result},
     management::{DaemonLocation, Files},
     process,
@@ -40,14 +41,9 @@ impl Reaching {
     pub fn new(files: &Files, location: Option<&DaemonLocation>, us: OurAddress) -> Result<Self> {
         // Whether clients have to show a token must be known before an entry is written.
         let settings = files.settings_of_clients()?;
-        let address = match location {
-            Some(location) => {
-                let url = location.url.as_deref();
-                url.and_then(|url| url.strip_suffix("/mcp"))
-                    .map(on_this_machine)
-            }
-            None => configured(&settings),
-        };
+        let serves_http = location.is_none_or(|location| location.url.is_some());
+        let first = us.sockets.first().filter(|_| serves_http);
+        let address = first.map(|socket| on_this_machine(&format!("http://{socket}")));
         let places = files.places();
         let mut arguments = Vec::new();
         if places.requested_by().is_some() {
@@ -112,12 +108,6 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The address of a daemon that would be started.
-fn configured(settings: &Settings) -> Option<String> {
-    let first = settings.listen.addresses().first().copied()?;
-    (first.port() > 0).then(|| on_this_machine(&format!("http://{first}")))
-}
-
 /// The address for clients on this machine: nobody can connect to `0.0.0.0`.
 fn on_this_machine(address: &str) -> String {
     address
@@ -125,22 +115,25 @@ fn on_this_machine(address: &str) -> String {
         .replace("http://[::]:", "http://[::1]:")
 }
 
-/// Which entries of clients lead to us. Which addresses and commands do is for `config` to say.
+/// Which entries of clients lead to us. What an entry leads to is for `config` to say.
 impl OurAddress {
-    /// Whether an entry leads to this mcpproxy.
+    /// Whether an entry leads to this mcpproxy, or starts any. Blocks.
     pub fn is_us(&self, server: &ClientServer) -> bool {
-        self.is_named_by(&leads_to(server))
+        server.leads_to().starts_mcpproxy() || self.serves(server)
     }
 
-    /// Whether an entry leads to this mcpproxy, with our address or our files, and not to a program that is gone.
+    /// Whether an entry leads to this mcpproxy, with our address or our files, and not to a program that is gone. Blocks.
     pub(super) fn is_this_one(&self, server: &ClientServer) -> bool {
-        self.is_behind(&leads_to(server)) && server.missing_program().is_none()
+        let is_ours = self.serves(server) || self.uses_our_files(&server.leads_to());
+        is_ours && server.missing_program().is_none()
     }
 
-    /// Whether an entry means us and leads to an address where nothing listens, or where we listened before another program did. Blocks.
+    /// Whether an entry means us and leads to an address that nobody serves, or where we listened before another program did. Blocks.
     pub fn is_us_elsewhere(&self, server: &ClientServer) -> bool {
-        let port = self.port_elsewhere(server);
-        port.is_some_and(|port| !is_taken(port) || self.was_at(port))
+        match self.elsewhere(server) {
+            Some(Err(socket)) => self.was_at(socket.port()),
+            elsewhere => elsewhere.is_some(),
+        }
     }
 
     /// Whether `listen` had this port before a change. Blocks.
@@ -164,51 +157,58 @@ impl OurAddress {
         self.is_us(server) && server.missing_program().is_some() || self.is_us_elsewhere(server)
     }
 
-    /// Who else an entry leads to.
+    /// Who else an entry leads to. Blocks.
     pub(super) fn another(&self, server: &ClientServer) -> String {
-        match self.port_elsewhere(server) {
-            Some(port) => format!("another program, at port {port},"),
-            None if self.is_us(server) => "another mcpproxy, with other files,".to_owned(),
-            None => "another server".to_owned(),
+        match self.elsewhere(server) {
+            Some(Err(socket)) => format!("another program, at {socket},"),
+            _ if self.is_us(server) => "another mcpproxy, with other files,".to_owned(),
+            _ => "another server".to_owned(),
         }
     }
 
-    /// The port of an entry that is called like us and leads to an address where we are not.
-    fn port_elsewhere(&self, server: &ClientServer) -> Option<u16> {
+    /// Whether an entry has the address of an endpoint of ours, at which no other program listens. Blocks.
+    fn serves(&self, server: &ClientServer) -> bool {
+        let at = server.leads_to().address().and_then(plain_address);
+        at.is_some_and(|(sockets, path)| {
+            let is_ours = sockets.iter().any(|socket| self.listens_on(*socket));
+            is_ours && served_at(&path).is_some() && self.another_at(&sockets).is_none()
+        })
+    }
+
+    /// Of an entry that is called like us and has an address of this machine which we do not serve: whether nobody does, or at which
+    /// socket another program listens. Blocks.
+    fn elsewhere(&self, server: &ClientServer) -> Option<Result<(), SocketAddr>> {
         let is_called_so = server.name.to_lowercase().contains("mcpproxy");
-        let port = loopback_port_of(&leads_to(server));
-        port.filter(|port| is_called_so && !self.ports.contains(port))
+        let (sockets, _) = plain_address(server.leads_to().address()?)?;
+        let mut hosts = sockets.iter().map(SocketAddr::ip);
+        let is_here = hosts.all(|host| host.is_loopback() || host.is_unspecified());
+        (is_called_so && is_here && !self.serves(server))
+            .then(|| self.another_at(&sockets).map_or(Ok(()), Err))
+    }
+
+    /// The first of these sockets at which a program listens that is not this daemon. Blocks.
+    fn another_at(&self, sockets: &[SocketAddr]) -> Option<SocketAddr> {
+        let mut sockets = sockets.iter().copied();
+        sockets.find(|socket| !self.is_reached_at(*socket) && is_taken(*socket))
     }
 }
 
-/// Whether a program listens at a port of this machine.
-pub(super) fn is_taken(port: u16) -> bool {
-    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+/// Whether a program of this machine listens at a socket.
+pub(super) fn is_taken(socket: SocketAddr) -> bool {
+    let bound = TcpListener::bind(socket);
     bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
-}
-
-fn leads_to(server: &ClientServer) -> LeadsTo<'_> {
-    LeadsTo {
-        url: server.url(),
-        command: server.command(),
-        args: server.args(),
-        env: Vec::new(),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ClientServer, OurAddress, TcpListener};
+    use super::{ClientServer, Listen, OurAddress, TcpListener};
     use crate::config::{ChosenBy, Places};
 
     #[test]
     fn whatever_leads_to_us_is_us() {
-        let us = OurAddress {
-            ports: vec![8080],
-            places: None,
-        };
+        let us = OurAddress::new(Vec::new(), &Listen::default(), None);
         let check = |entry: Value, expected: bool| {
             let server = ClientServer {
                 name: "x".to_owned(),
@@ -235,7 +235,24 @@ mod tests {
             json!({ "command": "npx", "args": ["mcp-remote", "http://127.0.0.1:8080/mcp"] }),
             true,
         );
-        check(json!({ "url": "http://0.0.0.0:8080/mcp" }), true);
+        for elsewhere in [
+            "http://0.0.0.0:8080/mcp",
+            "http://127.0.0.2:8080/mcp",
+            "http://127.0.0.1:8080/nope",
+            "HTTP://LOCALHOST:8080/MCP",
+        ] {
+            check(json!({ "url": elsewhere }), false);
+        }
+        check(json!({ "url": "HTTP://LOCALHOST:8080/mcp?x" }), true);
+        check(
+            json!({ "command": "npx", "args": ["mcp-remote", "https://e.example/mcp", "http://127.0.0.1:8080/mcp"] }),
+            false,
+        );
+        check(
+            json!({ "command": "else", "url": "http://127.0.0.1:8080/mcp" }),
+            false,
+        );
+        check(json!({ "command": "mcpproxy", "args": ["status"] }), false);
         check(
             json!({ "command": "env", "args": ["A=1", "mcpproxy", "stdio"] }),
             true,
@@ -266,7 +283,7 @@ mod tests {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = taken.local_addr().expect("an address");
         let us = OurAddress {
-            ports: vec![1],
+            sockets: vec![([127, 0, 0, 1], 1).into()],
             places: Some(Places {
                 config_file: "/c".into(),
                 data_dir: folder.path().into(),

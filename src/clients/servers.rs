@@ -9,6 +9,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{client::Client, fault::FileFault, rows::CLIENTS};
+use crate::config::LeadsTo;
 
 /// A server as a client's file names it. Its entry may hold secrets.
 #[derive(Clone, PartialEq, Default)]
@@ -91,6 +92,16 @@ impl ClientServer {
         let command = self.command()?;
         let path = Path::new(command);
         (path.is_absolute() && !path.exists()).then_some(command)
+    }
+
+    /// What it leads to.
+    pub(super) fn leads_to(&self) -> LeadsTo<'_> {
+        LeadsTo {
+            url: self.url(),
+            command: self.command(),
+            args: self.args(),
+            env: Vec::new(),
+        }
     }
 
     /// The arguments of its program, as they are written.

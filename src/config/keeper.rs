@@ -3,6 +3,7 @@
 
 use std::{
     io,
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -178,9 +179,9 @@ impl Keeper {
         self.source.whereabouts.address(&self.settings().listen)
     }
 
-    /// Notes the ports on which the daemon listens.
-    pub fn note_ports(&self, ports: Vec<u16>) {
-        self.source.whereabouts.note_ports(ports);
+    /// Notes the sockets on which the daemon listens.
+    pub fn note_sockets(&self, sockets: Vec<SocketAddr>) {
+        self.source.whereabouts.note_sockets(sockets);
     }
 
     /// The configuration file.

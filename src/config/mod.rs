@@ -99,7 +99,7 @@ pub use load_error::{LoadError, RESTORE};
 pub use not_undone::NotUndone;
 pub use oauth::OAuth;
 pub use otlp::OtlpEndpoint;
-pub use ourselves::{LeadsTo, OurAddress, loopback_port_of};
+pub use ourselves::{LeadsTo, OurAddress, plain_address};
 pub use patch::{BadPatch, PatchedEntry, ServerPatch, differing};
 pub use places::{ChosenBy, LONGEST_SOCKET_PATH, NoHome, Places, RequestedPlaces};
 pub use profiles::Profile;

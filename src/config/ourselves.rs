@@ -2,19 +2,24 @@
 //! rule applies to every entry of the configuration, and to the files of clients. Another mcpproxy, on another port or with another
 //! configuration, is a server like any other.
 
-use std::path::Path;
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::Path,
+};
 
 use http::Uri;
 use serde_json::{Map, Value};
 
-use super::{BrokenEntry, Listen, Places, ServerEntry, Settings, Transport};
-use crate::{config::loopback, runtime::sync::Guarded};
+use super::{
+    BrokenEntry, Listen, Places, ServerEntry, Settings, Transport, loopback::without_brackets,
+};
+use crate::runtime::sync::Guarded;
 
 /// The address of this mcpproxy on this machine: where the daemon listens, or would listen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OurAddress {
-    /// The ports. The first is that of the address which clients get.
-    pub ports: Vec<u16>,
+    /// The sockets. The first is that of the address which clients get.
+    pub sockets: Vec<SocketAddr>,
     /// Our configuration file and data folder, if they are known.
     pub places: Option<Places>,
 }
@@ -32,37 +37,24 @@ pub struct LeadsTo<'a> {
     pub env: Vec<&'a str>,
 }
 
-/// The address of this daemon, before and after it listens.
-#[derive(Default)]
-pub(super) struct Whereabouts {
-    /// The ports on which it listens; empty before.
-    bound: Guarded<Vec<u16>>,
-    places: Option<Places>,
-}
+/// The address of this daemon; without sockets before it listens.
+pub(super) struct Whereabouts(Guarded<OurAddress>);
 
 impl Whereabouts {
     pub(super) fn new(places: Option<Places>) -> Self {
-        Self {
-            places,
-            ..Self::default()
-        }
+        let sockets = Vec::new();
+        Self(Guarded::new(OurAddress { sockets, places }))
     }
 
-    /// Notes the ports on which the daemon listens, whatever the file says later.
-    pub(super) fn note_ports(&self, ports: Vec<u16>) {
-        *self.bound.lock() = ports;
+    /// Notes the sockets on which the daemon listens, whatever the file says later.
+    pub(super) fn note_sockets(&self, sockets: Vec<SocketAddr>) {
+        self.0.lock().sockets = sockets;
     }
 
-    /// The address: with the ports on which the daemon listens, or that of `listen` before.
+    /// The address: with the sockets on which the daemon listens, or those of `listen` before.
     pub(super) fn address(&self, listen: &Listen) -> OurAddress {
-        let bound = self.bound.lock().clone();
-        if bound.is_empty() {
-            return OurAddress::configured(listen, self.places.clone());
-        }
-        OurAddress {
-            ports: bound,
-            places: self.places.clone(),
-        }
+        let us = self.0.lock().clone();
+        OurAddress::new(us.sockets, listen, us.places)
     }
 }
 
@@ -78,6 +70,9 @@ const STARTERS: [&str; 14] = [
 /// Such programs in which the started program has neither our ports nor our files.
 const CONTAINERS: [&str; 2] = ["docker", "podman"];
 
+/// The program that connects a client's pipe to an address.
+const BRIDGE: &str = "mcp-remote";
+
 /// Options and variables that choose another configuration or data folder.
 const PLACES: [&str; 7] = [
     "--config",
@@ -90,32 +85,47 @@ const PLACES: [&str; 7] = [
 ];
 
 impl OurAddress {
-    /// The address of a daemon with this `listen`. A port that the system chooses is not known yet.
-    pub fn configured(listen: &Listen, places: Option<Places>) -> Self {
-        let port = Some(listen.port()).filter(|port| *port > 0);
-        Self {
-            ports: port.into_iter().collect(),
-            places,
+    /// The address of a daemon that listens on these sockets, or would as `listen` says where there are none. A port that the system
+    /// chooses is not known yet.
+    pub fn new(mut sockets: Vec<SocketAddr>, listen: &Listen, places: Option<Places>) -> Self {
+        if sockets.is_empty() && listen.port() > 0 {
+            sockets = listen.addresses();
         }
+        Self { sockets, places }
     }
 
-    /// Whether an entry leads to this mcpproxy, and not to another one.
+    /// Whether the daemon listens, or would listen, on a socket.
+    pub fn listens_on(&self, socket: SocketAddr) -> bool {
+        let host = socket.ip();
+        self.sockets.iter().any(|own| {
+            let ip = own.ip().to_canonical();
+            let is_any = ip.is_unspecified() && (ip.is_ipv6() || host.is_ipv4());
+            own.port() == socket.port() && (ip == host || is_any && host.is_loopback())
+        })
+    }
+
+    /// Whether a connection to a socket reaches the daemon: one to an unspecified address reaches this machine.
+    pub fn is_reached_at(&self, socket: SocketAddr) -> bool {
+        let has_port = || self.sockets.iter().any(|own| own.port() == socket.port());
+        self.listens_on(socket) || socket.ip().is_unspecified() && has_port()
+    }
+
+    /// Whether an entry leads to this mcpproxy, and not to another one. A program may use addresses of ours for other purposes.
     pub fn is_behind(&self, target: &LeadsTo<'_>) -> bool {
-        let is_ours = |port: u16| self.ports.contains(&port);
-        let words = target.args.iter().flat_map(|arg| words_of(arg));
-        target.url.and_then(loopback_port).is_some_and(is_ours)
-            || words.filter_map(endpoint_port).any(is_ours)
+        let leads_here = |url: &str, ends: &[&str]| {
+            plain_address(url).is_some_and(|(sockets, path)| {
+                let is_endpoint = path == "/" || ends.iter().any(|end| path.starts_with(end));
+                is_endpoint && sockets.iter().any(|socket| self.is_reached_at(*socket))
+            })
+        };
+        let mut words = target.args.iter().flat_map(|arg| words_of(arg));
+        target.url.is_some_and(|url| leads_here(url, &[""]))
+            || words.any(|word| leads_here(word, &["/mcp", "/sse"]))
             || self.uses_our_files(target)
     }
 
-    /// Whether an entry of a client leads to this mcpproxy, or starts any mcpproxy.
-    pub fn is_named_by(&self, target: &LeadsTo<'_>) -> bool {
-        target.our_program().is_some()
-            || loopback_port_of(target).is_some_and(|port| self.ports.contains(&port))
-    }
-
     /// Whether it starts an mcpproxy that uses our files: they are named in its arguments, or it finds them by itself.
-    fn uses_our_files(&self, target: &LeadsTo<'_>) -> bool {
+    pub fn uses_our_files(&self, target: &LeadsTo<'_>) -> bool {
         let is_in_container = |command: &str| is_one_of(command, &CONTAINERS);
         let Some(words) = target.our_program() else {
             return false;
@@ -186,18 +196,63 @@ impl<'a> LeadsTo<'a> {
         }
     }
 
-    /// The words of the command line, if it starts mcpproxy. Our demo server does not count: it is a server like any other.
+    /// The address at which it reaches its server: its own, or, where it starts `mcp-remote`, the one that follows this word.
+    pub fn address(&self) -> Option<&'a str> {
+        if self.command.is_none() {
+            return self.url;
+        }
+        let words = self.started(BRIDGE)?.into_iter();
+        let is_option = |word: &str| word.starts_with('-') || matches!(word, "/c" | "/C");
+        let mut words = words
+            .skip_while(|word| is_option(word) || word.contains('=') || is_one_of(word, &STARTERS));
+        let first = words.next().filter(|word| is_program(word, BRIDGE))?;
+        // Another package of that name may be anybody's.
+        let is_it = first.starts_with(BRIDGE) || Path::new(first).is_absolute();
+        words.next().filter(|_| is_it)
+    }
+
+    /// Whether it starts any mcpproxy.
+    pub fn starts_mcpproxy(&self) -> bool {
+        self.our_program().is_some()
+    }
+
+    /// The words of the command line, if it starts mcpproxy to serve its client.
     fn our_program(&self) -> Option<Vec<&'a str>> {
+        let words = self.started("mcpproxy")?;
+        let is_served = words
+            .iter()
+            .any(|word| matches!(*word, "stdio" | "--stdio"));
+        is_served.then_some(words)
+    }
+
+    /// The words of the command line, if it starts this program.
+    fn started(&self, program: &str) -> Option<Vec<&'a str>> {
         let command = self.command?;
         let mut words = vec![command];
-        if is_program(command) {
+        if is_program(command, program) {
             words.extend(&self.args);
         } else if is_one_of(command, &STARTERS) || is_one_of(command, &CONTAINERS) {
             words.extend(self.args.iter().flat_map(|arg| words_of(arg)));
         }
-        let is_started = words.iter().any(|word| is_program(word));
-        (is_started && !words.contains(&"demo-server")).then_some(words)
+        let is_started = words.iter().any(|word| is_program(word, program));
+        is_started.then_some(words)
     }
+}
+
+/// The sockets and the path of a plain address whose host is a number or `localhost`.
+pub fn plain_address(url: &str) -> Option<(Vec<SocketAddr>, String)> {
+    let url: Uri = url.parse().ok()?;
+    let host = url.host()?.trim_end_matches('.');
+    let hosts: Vec<IpAddr> = if host.eq_ignore_ascii_case("localhost") {
+        vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
+    } else {
+        let host: IpAddr = without_brackets(host).parse().ok()?;
+        vec![host.to_canonical()]
+    };
+    let port = url.port_u16().unwrap_or(80);
+    let sockets = hosts.into_iter().map(|host| SocketAddr::new(host, port));
+    let is_plain = url.scheme_str()?.eq_ignore_ascii_case("http");
+    is_plain.then(|| (sockets.collect(), url.path().to_owned()))
 }
 
 /// Whether a command is one of these programs.
@@ -206,44 +261,17 @@ fn is_one_of(command: &str, names: &[&str]) -> bool {
     stem.is_some_and(|stem| names.iter().any(|name| stem == *name))
 }
 
-/// Whether a word is the name of mcpproxy's program, or of a package with it, perhaps with a version.
-fn is_program(word: &str) -> bool {
+/// Whether a word is the name of this program, or of a package with it, perhaps with a version.
+fn is_program(word: &str, program: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let name = name.strip_suffix(".exe").unwrap_or(name);
-    !word.contains("://") && name.split(['@', ':']).next() == Some("mcpproxy")
+    !word.contains("://") && name.split(['@', ':']).next() == Some(program)
 }
 
 /// Splits an argument, which may be a line for a shell, into words.
 fn words_of(arg: &str) -> impl Iterator<Item = &str> {
     let words = arg.split_whitespace();
     words.map(|word| word.trim_matches(['"', '\'', ';', '&', '(', ')']))
-}
-
-/// The port on this machine to which an entry of a client leads, by its address or by an address in its arguments.
-pub fn loopback_port_of(target: &LeadsTo<'_>) -> Option<u16> {
-    let mut addresses = target.url.iter().chain(&target.args);
-    addresses.find_map(|address| loopback_port(address))
-}
-
-/// The port of an address on this machine.
-fn loopback_port(url: &str) -> Option<u16> {
-    port_and_path(url).map(|(port, _)| port)
-}
-
-/// The port of an address on this machine whose path could be an MCP endpoint. A program may use other addresses for other purposes.
-fn endpoint_port(word: &str) -> Option<u16> {
-    let (port, path) = port_and_path(word)?;
-    let is_endpoint = path == "/" || ["/mcp", "/sse"].iter().any(|at| path.starts_with(at));
-    is_endpoint.then_some(port)
-}
-
-fn port_and_path(url: &str) -> Option<(u16, String)> {
-    let url: Uri = url.parse().ok()?;
-    let host = url.host()?.trim_end_matches('.');
-    // A connection to the unspecified address reaches this machine.
-    let is_here = matches!(host, "0.0.0.0" | "[::]") || loopback::is_loopback(host);
-    let is_plain = url.scheme_str()?.eq_ignore_ascii_case("http");
-    (is_plain && is_here).then(|| (url.port_u16().unwrap_or(80), url.path().to_owned()))
 }
 
 #[cfg(test)]
@@ -253,31 +281,85 @@ mod tests {
     use super::{super::places::ChosenBy, *};
 
     #[test]
-    fn ports_of_this_machine_are_read_out_of_addresses() {
-        for (url, port) in [
-            ("http://127.0.0.1:8080/mcp", 8080),
-            ("http://[::1]:1?x", 1),
-            ("http://localhost", 80),
-            ("HTTP://u:p@LOCALHOST.:7/", 7),
+    fn sockets_are_read_out_of_addresses() {
+        for (url, sockets) in [
+            ("http://127.0.0.1:8080/mcp", &["127.0.0.1:8080"][..]),
+            ("http://[::ffff:127.0.0.1]:8080", &["127.0.0.1:8080"]),
+            ("http://[::]:1?x", &["[::]:1"]),
+            ("http://localhost", &["127.0.0.1:80", "[::1]:80"]),
+            ("HTTP://u:p@LOCALHOST.:7/", &["127.0.0.1:7", "[::1]:7"]),
+            ("http://example.com:8080/mcp", &[]),
+            ("https://127.0.0.1", &[]),
+            ("", &[]),
+            ("http://:x", &[]),
+            ("ähttp://", &[]),
         ] {
-            assert_eq!(loopback_port(url), Some(port), "{url}");
+            let found = plain_address(url).map(|(sockets, _)| sockets);
+            let found: Vec<String> = found.iter().flatten().map(ToString::to_string).collect();
+            assert_eq!(found, sockets, "{url}");
         }
-        for other in [
-            "http://example.com:8080/mcp",
-            "https://127.0.0.1",
-            "",
-            "http://:x",
-            "ähttp://",
-        ] {
-            assert_eq!(loopback_port(other), None, "{other}");
-        }
+    }
+
+    #[test]
+    fn a_daemon_listens_on_its_sockets_alone() {
+        let check = |listen: &str, socket: &str, expected: bool| {
+            let listen = listen.parse().expect("an address");
+            let us = OurAddress::new(Vec::new(), &listen, None);
+            let found = us.listens_on(socket.parse().expect("a socket"));
+            assert_eq!(found, expected, "{listen} {socket}");
+        };
+        check("127.0.0.1:1", "[::1]:1", true);
+        check("127.0.0.1:1", "127.0.0.2:1", false);
+        check("127.0.0.1:1", "0.0.0.0:1", false);
+        check("127.0.0.1:1", "127.0.0.1:2", false);
+        check("127.0.0.2:1", "127.0.0.2:1", true);
+        check("0.0.0.0:1", "127.0.0.2:1", true);
+        check("0.0.0.0:1", "0.0.0.0:1", true);
+        check("0.0.0.0:1", "[::1]:1", false);
+        check("0.0.0.0:1", "10.0.0.1:1", false);
+        check("[::]:1", "127.0.0.1:1", true);
+    }
+
+    #[test]
+    fn the_bridge_of_an_entry_is_the_program_that_it_starts() {
+        let check = |entry: Value, expected: Option<&str>| {
+            let target = LeadsTo::of_written(entry.as_object().expect("an entry"));
+            assert_eq!(target.address(), expected, "{entry}");
+        };
+        let npx = |args: &[&str]| json!({ "command": "npx", "args": args });
+        check(npx(&["-y", "mcp-remote", "u", "v"]), Some("u"));
+        check(npx(&["mcp-remote@0.1.2", "u"]), Some("u"));
+        check(npx(&["mcp-remote", "u", "mcp-remote", "v"]), Some("u"));
+        check(npx(&["-y", "evil-remote", "u"]), None);
+        check(npx(&["evil", "mcp-remote", "u"]), None);
+        check(npx(&["@evil/mcp-remote", "u"]), None);
+        check(npx(&["evil/mcp-remote", "u"]), None);
+        check(npx(&["mcp-remote"]), None);
+        check(
+            json!({ "command": "/bin/mcp-remote", "args": ["u"] }),
+            Some("u"),
+        );
+        check(
+            json!({ "command": "sh", "args": ["-c", "A=1 npx mcp-remote 'u'"] }),
+            Some("u"),
+        );
+        check(json!({ "command": "evil", "url": "u" }), None);
+        check(
+            json!({ "command": "evil", "args": ["mcp-remote", "u"] }),
+            None,
+        );
+        check(
+            json!({ "command": "cmd", "args": ["/c", "npx", "mcp-remote", "u"] }),
+            Some("u"),
+        );
+        check(json!({ "url": "u" }), Some("u"));
     }
 
     /// Ours are `/c` and `/d`; `chosen_by` says whether they are the usual ones.
     #[track_caller]
     fn check(chosen_by: ChosenBy, entry: &Value, expected: bool) {
         let us = OurAddress {
-            ports: vec![8080],
+            sockets: Listen::default().addresses(),
             places: Some(Places {
                 config_file: "/c".into(),
                 data_dir: "/d".into(),
@@ -307,6 +389,7 @@ mod tests {
         }
         for entry in [
             json!({ "url": "http://127.0.0.1:8081/mcp" }),
+            json!({ "url": "http://127.0.0.2:8080/mcp" }),
             json!({ "url": "http://example.com:8080/mcp" }),
             json!({ "command": "npx", "args": ["mcp-remote", "http://127.0.0.1:8081/mcp"] }),
             json!({ "command": "npx", "args": ["mcp-remote", "https://example.com/mcpproxy"] }),

@@ -31,8 +31,7 @@ pub(super) fn begin(
     let ends = Ends::default();
     let (core, core_tasks) = Core::open(parts, &ends)?;
     // No server may lead there.
-    core.keeper
-        .note_ports(addresses.iter().map(SocketAddr::port).collect());
+    core.keeper.note_sockets(addresses.clone());
     let behind = core_tasks.spawn(&core, &ends);
     let api = open_api(&core, location.clone());
     // Who gets an answer finds the address written.

@@ -83,7 +83,7 @@ impl ServedHere<'_> {
         let elsewhere = |entry: &&ClientServer| self.us.is_us_elsewhere(entry);
         for ClientServer { name, .. } in entries.iter().filter(elsewhere) {
             let what = format!(
-                "{client}'s entry {name:?} has an address where this mcpproxy does not listen"
+                "{client}'s entry {name:?} has an address that this mcpproxy does not serve"
             );
             let connect = format!("mcpproxy connect {}", of.id());
             let fix = match file.project() {

@@ -13,7 +13,7 @@ mod secrets;
 mod servers;
 mod trial;
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub use self::{
     port::{TakenPort, answer_to, why_unheard},
 };
 use crate::{
-    clients::{ClientPlaces, client_rows},
+    clients::{ClientPlaces, client_rows, our_address},
     config::{self, IssuedTokens, OurAddress, Settings},
     management::{ConfigReport, Files, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
@@ -212,18 +212,10 @@ fn where_reached(
     settings: Option<&Settings>,
     status: Option<&StatusReport>,
 ) -> Option<(ClientPlaces, OurAddress)> {
-    let places = ClientPlaces::of_process()?;
-    let addresses = status.map(|status| status.location.listen.as_slice());
-    let ports = addresses.unwrap_or_default().iter();
-    let mut ports: Vec<u16> = ports.map(SocketAddr::port).collect();
-    if ports.is_empty() {
-        ports.push(settings?.listen.port());
-    }
-    let us = OurAddress {
-        ports,
-        places: Some(files.places().clone()),
-    };
-    Some((places, us))
+    let location = status.map(|status| &status.location);
+    let is_known = location.is_some() || settings.is_some();
+    let places = ClientPlaces::of_process().filter(|_| is_known)?;
+    Some((places, our_address(files, location)))
 }
 
 fn named_by_clients(

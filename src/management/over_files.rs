@@ -276,7 +276,8 @@ impl Backing for OverFiles {
 
     fn our_address(&self) -> OurAddress {
         let supposed = self.supposed().map(|supposed| supposed.settings.listen);
-        OurAddress::configured(&supposed.unwrap_or_default(), Some(self.places.clone()))
+        let places = Some(self.places.clone());
+        OurAddress::new(Vec::new(), &supposed.unwrap_or_default(), places)
     }
 
     fn config_error(&self) -> Option<Failure> {

@@ -3,7 +3,7 @@ use std::{fs, path::Path};
 use super::{ServedHere, check};
 use crate::{
     clients::ClientPlaces,
-    config::{self, OurAddress, Surroundings, parse},
+    config::{self, Listen, OurAddress, Surroundings, parse},
     doctor::{DoctorFinding, DoctorSeverity},
 };
 
@@ -32,10 +32,7 @@ fn found_in(files: &[(&str, &str)]) -> Vec<DoctorFinding> {
     };
     let settings = parse(OURS, &surroundings).expect("it is sound");
     let served = ServedHere {
-        us: OurAddress {
-            ports: vec![8080],
-            places: None,
-        },
+        us: OurAddress::new(Vec::new(), &Listen::default(), None),
         settings: &settings,
         is_known: true,
         entries: &config::written_entries(OURS).expect("it is sound"),
@@ -172,7 +169,7 @@ fn what_leads_nowhere_and_what_cannot_be_read_is_said() {
     says(
         &findings,
         DoctorSeverity::Warn,
-        &["Cursor", "does not listen"],
+        &["Cursor", "does not serve"],
     );
     // It names us, only not where we are.
     assert!(
