@@ -13,7 +13,7 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    config::{AllowedCalls, duration},
+    config::{ANONYMOUS, AllowedCalls, duration},
     daemon_client::{self, DaemonClient, DaemonError, encoded},
     management::{DaemonLocation, Files, NewToken, NewlyIssued, TokenList, TokenRow},
 };
@@ -79,8 +79,6 @@ pub(super) struct RevokeToken {
 
 const TOKENS: &str = "/api/v1/tokens";
 
-const LET_IN: &str = "a client without a token is let in as anonymous";
-
 impl TokenCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
@@ -137,8 +135,12 @@ fn say_limits(files: &Files, location: Option<DaemonLocation>, out: Output) {
         out.note("only this machine can reach the address in the text; for other machines: docs/how-to/share-with-a-team.md");
     }
     if !settings.requires_credentials() {
-        out.note(LET_IN);
+        out.note(&let_in());
     }
+}
+
+fn let_in() -> String {
+    format!("a client without a token is let in as {ANONYMOUS}")
 }
 
 /// Revokes a token, and gives the daemon's answer.
@@ -170,10 +172,10 @@ impl AddToken {
 }
 
 fn print(list: TokenList, out: Output) -> Done {
-    out.note(if list.required {
-        "a client without a token is refused"
+    out.note(&if list.required {
+        "a client without a token is refused".to_owned()
     } else {
-        LET_IN
+        let_in()
     });
     if list.tokens.is_empty() {
         out.note("no tokens yet; issue one: `mcpproxy token add NAME`");
