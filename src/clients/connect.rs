@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Client, ClientFile, ClientPlaces, Reaching,
-    endpoint::{traits_of, why_refused},
+    endpoint::{BRIDGE_STEP, traits_of, why_refused},
     file_change::{
         ClientFileError, FileChange, Wanted, connected, disconnected, may_have_us, present_entry,
     },
@@ -344,6 +344,7 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
         ClientFileError::ByProcess => {
             "to limit it, set the variable MCPPROXY_TOKEN to a token in that entry".to_owned()
         }
+        ClientFileError::ByBridge => BRIDGE_STEP.to_owned(),
         ClientFileError::NotThere => {
             let hint = "GET /api/v1/clients shows which clients are connected.";
             let step = "`mcpproxy connect` shows which clients are connected";

@@ -10,6 +10,10 @@ use crate::{
 /// The endpoints without a name in their path.
 const ENDPOINTS: [&str; 5] = ["/mcp", "/mcp/all", "/mcp/call", "/mcp/code", "/mcp/proxy"];
 
+/// The next step where `mcp-remote` sends no token.
+pub(super) const BRIDGE_STEP: &str =
+    "add `--header` and `Authorization: Bearer TOKEN` to the arguments of mcp-remote in that entry";
+
 /// A path at which clients are served; or what to write instead.
 pub fn endpoint_path(text: &str) -> Result<String, String> {
     let uri = text.parse::<http::Uri>();
@@ -117,6 +121,9 @@ pub fn why_refused(
     let token_request = format!("POST /api/v1/clients/{id}/token gives it one");
     if ours.sends_token() == Some(false) && settings.requires_credentials() {
         let why = "it sends no token, so mcpproxy refuses it (HTTP 401)";
+        if ours.is_bridged() {
+            return refused(why, BRIDGE_STEP, BRIDGE_STEP);
+        }
         return refused(why, &token_step, &token_request);
     }
     let lacking = |path: String| missing(settings, |name| name == DEMO, &path);

@@ -51,6 +51,9 @@ pub(super) enum ClientFileError {
     /// The client starts a process that leads to us.
     #[error("it needs no token, because it starts mcpproxy itself, by its entry in")]
     ByProcess,
+    /// The client starts a program that connects it to our address.
+    #[error("`connect` does not change the arguments of mcp-remote, which hold its token, in")]
+    ByBridge,
 }
 
 impl From<FileFault> for ClientFileError {

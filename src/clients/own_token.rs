@@ -39,7 +39,8 @@ pub fn give_token(
 ) -> Result<Connected> {
     let file = file_of(places, &ConnectRequest::usual(client))?;
     // One that leads to us keeps its address and its other headers.
-    let is_new = client.speaks_http() && our_entry(&file, &reaching.us).is_err();
+    let present = our_entry(&file, &reaching.us);
+    let is_new = client.speaks_http() && matches!(present, Err(ClientFileError::NotThere));
     let ours = present_entry(&file, &reaching.us);
     let traits = EntryTraits {
         is_process: false,
@@ -168,10 +169,11 @@ fn entry_in(
     let found = file.servers_in(text)?;
     let ours = our_entry_in(&found, file, us).filter(|ours| us.is_this_one(ours));
     let ours = ours.ok_or(ClientFileError::NotThere)?.clone();
-    if ours.command().is_some() {
-        return Err(ClientFileError::ByProcess);
+    match ours.command() {
+        Some(_) if ours.is_bridged() => Err(ClientFileError::ByBridge),
+        Some(_) => Err(ClientFileError::ByProcess),
+        None => Ok(ours),
     }
-    Ok(ours)
 }
 
 fn members(ours: &ClientServer) -> Map<String, Value> {

@@ -1,7 +1,5 @@
 //! The token that an entry sends: in a header, in the arguments of its program, or in a variable. Pure.
 
-use serde_json::Value;
-
 use super::servers::ClientServer;
 
 /// The variable of a client's environment that has its token.
@@ -30,20 +28,25 @@ pub(super) enum SentToken {
 impl ClientServer {
     /// The token that is written in it.
     pub(super) fn token(&self) -> Option<&str> {
-        let header = self.authorization().and_then(Value::as_str);
-        header
-            .and_then(bearer)
+        let header = self.authorization().map(|header| self.value_of(header));
+        let token = header.and_then(bearer).map(|token| self.value_of(token));
+        if self.is_bridged() {
+            return token;
+        }
+        token
             .or_else(|| self.token_argument())
-            .or_else(|| self.token_variable())
+            .or_else(|| self.variable(TOKEN_VARIABLE))
     }
 
     /// The token that it sends.
     pub(super) fn sent_token(&self) -> SentToken {
-        let is_program = self.command().is_some();
+        let is_bridged = self.is_bridged();
+        let is_program = self.command().is_some() && !is_bridged;
         let variable = self.text("bearer_token_env_var");
         let is_marked = |arg: &str| {
             let arg = arg.to_ascii_lowercase();
-            MARKS.iter().any(|mark| arg.contains(mark))
+            let mut marks = MARKS.iter();
+            marks.any(|mark| arg.contains(mark) && (!is_bridged || *mark == "authorization"))
         };
         let is_written =
             |token: &str| is_program || Some(token) != variable && !token.contains('{');
@@ -57,10 +60,10 @@ impl ClientServer {
         }
     }
 
-    /// Whether it sends a token; nothing for one that starts a process, which needs none.
+    /// Whether it sends a token to our address; nothing for one that starts mcpproxy, which needs none.
     pub fn sends_token(&self) -> Option<bool> {
         let is_sent = self.sent_token() != SentToken::Nothing;
-        self.command().is_none().then_some(is_sent)
+        (self.command().is_none() || self.is_bridged()).then_some(is_sent)
     }
 
     fn token_argument(&self) -> Option<&str> {
@@ -69,17 +72,36 @@ impl ClientServer {
         option.strip_prefix("--token=").or_else(|| args.next())
     }
 
-    fn token_variable(&self) -> Option<&str> {
+    /// The value of a variable that the entry sets.
+    fn variable(&self, name: &str) -> Option<&str> {
         let mut lists = VARIABLES.iter().filter_map(|key| self.entry.get(key));
-        lists.find_map(|list| list.get(TOKEN_VARIABLE)?.as_str())
+        lists.find_map(|list| list.get(name)?.as_str())
     }
 
-    fn authorization(&self) -> Option<&Value> {
+    /// The value of a text, which for `mcp-remote` may be a reference to such a variable.
+    fn value_of<'a>(&'a self, text: &'a str) -> &'a str {
+        let name = text
+            .strip_prefix("${")
+            .and_then(|rest| rest.strip_suffix('}'));
+        name.and_then(|name| self.variable(name)).unwrap_or(text)
+    }
+
+    fn authorization(&self) -> Option<&str> {
+        if self.is_bridged() {
+            let args = self.args();
+            let pairs = args.iter().zip(args.iter().skip(1));
+            let mut headers = pairs.filter(|(option, _)| **option == "--header");
+            return headers.find_map(|(_, header)| {
+                let (name, value) = header.split_once(':')?;
+                let is_it = name.trim().eq_ignore_ascii_case("authorization");
+                is_it.then(|| value.trim())
+            });
+        }
         let lists = ["headers", "http_headers"].iter();
         let lists = lists.filter_map(|key| self.entry.get(key)?.as_object());
         let mut headers = lists.flatten();
         let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
-        Some(value)
+        Some(value.as_str().unwrap_or_default())
     }
 }
 
@@ -100,6 +122,7 @@ mod tests {
     fn a_token_is_found_wherever_an_entry_has_it() {
         let header = |text: &str| json!({ "url": "u", "headers": { "authorization": text } });
         let program = |args: Value| json!({ "command": "x", "args": args });
+        let bridge = |args: Value| json!({ "command": ["npx", "mcp-remote"], "args": args });
         let written = || SentToken::Written("t".to_owned());
         for (entry, expected) in [
             (header("Bearer t"), written()),
@@ -124,8 +147,29 @@ mod tests {
             ),
             (program(json!(["stdio"])), SentToken::Nothing),
             (
-                program(json!(["u", "--header", "Authorization: Bearer t"])),
+                bridge(json!(["u", "--header", "authorization: Bearer t"])),
+                written(),
+            ),
+            (
+                json!({ "command": "npx", "args": ["mcp-remote", "u", "--header", "Authorization:${AUTH}"], "env": { "AUTH": "Bearer t" } }),
+                written(),
+            ),
+            (
+                bridge(json!([
+                    "u",
+                    "--header",
+                    "Authorization: Bearer ${MCPPROXY_TOKEN}"
+                ])),
+                SentToken::Variable,
+            ),
+            (
+                bridge(json!(["u", "--header", "Authorization:${AUTH}"])),
                 SentToken::Bound,
+            ),
+            (bridge(json!(["u", "--token", "t"])), SentToken::Nothing),
+            (
+                json!({ "command": "mcp-remote", "args": ["u"], "env": { "MCPPROXY_TOKEN": "t" } }),
+                SentToken::Nothing,
             ),
             (
                 program(json!(["-c", "MCPPROXY_TOKEN=t mcpproxy stdio"])),

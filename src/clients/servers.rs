@@ -104,6 +104,11 @@ impl ClientServer {
         }
     }
 
+    /// Whether it starts a program that brings it to the address of a server.
+    pub(super) fn is_bridged(&self) -> bool {
+        self.command().is_some() && self.leads_to().address().is_some()
+    }
+
     /// The arguments of its program, as they are written.
     pub fn args(&self) -> Vec<&str> {
         let program = self.entry.as_object().and_then(program);
