@@ -43,14 +43,10 @@ pub fn home_places(files: &Files) -> Result<ClientPlaces> {
 
 /// Where clients reach us: the daemon that is at `location`, or one that would be started.
 pub fn our_address(files: &Files, location: Option<&DaemonLocation>) -> OurAddress {
-    let listened = location.map(|location| location.listen.clone());
+    let listened = location.map_or_else(Vec::new, |daemon| daemon.listen.clone());
     let configured = files.supposed_settings().map(|found| found.settings.listen);
     let places = Some(files.places().clone());
-    OurAddress::new(
-        listened.unwrap_or_default(),
-        &configured.unwrap_or_default(),
-        places,
-    )
+    OurAddress::new(listened, &configured.unwrap_or_default(), places)
 }
 
 /// Reads these files; our own configuration is left out. `is_named` says that each was asked for. Blocks.

@@ -14,7 +14,10 @@ use super::{
     servers::ClientServer,
 };
 use crate::{
-    config::{History, HistoryEntry, Listen, OurAddress, Settings, plain_address},
+    config::{
+        History, HistoryEntry, Listen, OurAddress, Settings, loopback::on_this_machine,
+        plain_address,
+    },
     failure::{ErrorCode, Failure, Result},
     management::{DaemonLocation, Files},
     process,
@@ -43,7 +46,7 @@ impl Reaching {
         let settings = files.settings_of_clients()?;
         let serves_http = location.is_none_or(|location| location.url.is_some());
         let first = us.sockets.first().filter(|_| serves_http);
-        let address = first.map(|socket| on_this_machine(&format!("http://{socket}")));
+        let address = first.map(|socket| format!("http://{}", on_this_machine(*socket)));
         let places = files.places();
         let mut arguments = Vec::new();
         if places.requested_by().is_some() {
@@ -108,18 +111,11 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The address for clients on this machine: nobody can connect to `0.0.0.0`.
-fn on_this_machine(address: &str) -> String {
-    address
-        .replace("http://0.0.0.0:", "http://127.0.0.1:")
-        .replace("http://[::]:", "http://[::1]:")
-}
-
 /// Which entries of clients lead to us. What an entry leads to is for `config` to say.
 impl OurAddress {
     /// Whether an entry leads to this mcpproxy, or starts any. Blocks.
     pub fn is_us(&self, server: &ClientServer) -> bool {
-        server.leads_to().starts_mcpproxy() || self.serves(server)
+        server.leads_to().our_program().is_some() || self.serves(server)
     }
 
     /// Whether an entry leads to this mcpproxy, with our address or our files, and not to a program that is gone. Blocks.
@@ -180,8 +176,8 @@ impl OurAddress {
     fn elsewhere(&self, server: &ClientServer) -> Option<Result<(), SocketAddr>> {
         let is_called_so = server.name.to_lowercase().contains("mcpproxy");
         let (sockets, _) = plain_address(server.leads_to().address()?)?;
-        let mut hosts = sockets.iter().map(SocketAddr::ip);
-        let is_here = hosts.all(|host| host.is_loopback() || host.is_unspecified());
+        let mut reached = sockets.iter().copied().map(on_this_machine);
+        let is_here = reached.all(|socket| socket.ip().is_loopback());
         (is_called_so && is_here && !self.serves(server))
             .then(|| self.another_at(&sockets).map_or(Ok(()), Err))
     }
@@ -189,7 +185,7 @@ impl OurAddress {
     /// The first of these sockets at which a program listens that is not this daemon. Blocks.
     fn another_at(&self, sockets: &[SocketAddr]) -> Option<SocketAddr> {
         let mut sockets = sockets.iter().copied();
-        sockets.find(|socket| !self.is_reached_at(*socket) && is_taken(*socket))
+        sockets.find(|at| !self.listens_on(on_this_machine(*at)) && is_taken(*at))
     }
 }
 

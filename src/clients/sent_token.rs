@@ -80,10 +80,9 @@ impl ClientServer {
 
     /// The value of a text, which for `mcp-remote` may be a reference to such a variable.
     fn value_of<'a>(&'a self, text: &'a str) -> &'a str {
-        let name = text
-            .strip_prefix("${")
-            .and_then(|rest| rest.strip_suffix('}'));
-        name.and_then(|name| self.variable(name)).unwrap_or(text)
+        let name = |text: &'a str| text.strip_prefix("${")?.strip_suffix('}');
+        let value = name(text).and_then(|name| self.variable(name));
+        value.unwrap_or(text)
     }
 
     fn authorization(&self) -> Option<&str> {

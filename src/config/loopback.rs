@@ -1,6 +1,6 @@
 //! Which hosts are this machine, without asking a name server.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Whether the host of a URL is `localhost` or a loopback address, in brackets or not.
 pub fn is_loopback(host: &str) -> bool {
@@ -8,6 +8,16 @@ pub fn is_loopback(host: &str) -> bool {
         || without_brackets(host)
             .parse::<IpAddr>()
             .is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+/// The socket that a program of this machine connects to: nobody can connect to an unspecified address.
+pub fn on_this_machine(mut socket: SocketAddr) -> SocketAddr {
+    match socket.ip() {
+        IpAddr::V4(host) if host.is_unspecified() => socket.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(host) if host.is_unspecified() => socket.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => (),
+    }
+    socket
 }
 
 /// An IPv6 address without its brackets; any other host as it is.

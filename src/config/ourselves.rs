@@ -11,7 +11,8 @@ use http::Uri;
 use serde_json::{Map, Value};
 
 use super::{
-    BrokenEntry, Listen, Places, ServerEntry, Settings, Transport, loopback::without_brackets,
+    BrokenEntry, Listen, Places, ServerEntry, Settings, Transport,
+    loopback::{on_this_machine, without_brackets},
 };
 use crate::runtime::sync::Guarded;
 
@@ -104,18 +105,13 @@ impl OurAddress {
         })
     }
 
-    /// Whether a connection to a socket reaches the daemon: one to an unspecified address reaches this machine.
-    pub fn is_reached_at(&self, socket: SocketAddr) -> bool {
-        let has_port = || self.sockets.iter().any(|own| own.port() == socket.port());
-        self.listens_on(socket) || socket.ip().is_unspecified() && has_port()
-    }
-
     /// Whether an entry leads to this mcpproxy, and not to another one. A program may use addresses of ours for other purposes.
     pub fn is_behind(&self, target: &LeadsTo<'_>) -> bool {
         let leads_here = |url: &str, ends: &[&str]| {
             plain_address(url).is_some_and(|(sockets, path)| {
                 let is_endpoint = path == "/" || ends.iter().any(|end| path.starts_with(end));
-                is_endpoint && sockets.iter().any(|socket| self.is_reached_at(*socket))
+                let mut reached = sockets.into_iter().map(on_this_machine);
+                is_endpoint && reached.any(|socket| self.listens_on(socket))
             })
         };
         let mut words = target.args.iter().flat_map(|arg| words_of(arg));
@@ -166,16 +162,13 @@ impl<'a> LeadsTo<'a> {
     pub(super) fn of_written(entry: &'a Map<String, Value>) -> Self {
         let text = |key: &str| entry.get(key).and_then(Value::as_str);
         let args = entry.get("args").and_then(Value::as_array);
+        let args = args.into_iter().flatten().filter_map(Value::as_str);
         let env = entry.get("env").and_then(Value::as_object);
         let env = env.into_iter().flatten();
         Self {
             url: text("url").map(str::trim),
             command: text("command"),
-            args: args
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect(),
+            args: args.collect(),
             env: env.map(|(name, _)| name.as_str()).collect(),
         }
     }
@@ -211,18 +204,11 @@ impl<'a> LeadsTo<'a> {
         words.next().filter(|_| is_it)
     }
 
-    /// Whether it starts any mcpproxy.
-    pub fn starts_mcpproxy(&self) -> bool {
-        self.our_program().is_some()
-    }
-
-    /// The words of the command line, if it starts mcpproxy to serve its client.
-    fn our_program(&self) -> Option<Vec<&'a str>> {
+    /// The words of the command line, if it starts any mcpproxy to serve its client.
+    pub fn our_program(&self) -> Option<Vec<&'a str>> {
         let words = self.started("mcpproxy")?;
-        let is_served = words
-            .iter()
-            .any(|word| matches!(*word, "stdio" | "--stdio"));
-        is_served.then_some(words)
+        let is_served = |word: &&str| matches!(*word, "stdio" | "--stdio");
+        words.iter().any(is_served).then_some(words)
     }
 
     /// The words of the command line, if it starts this program.

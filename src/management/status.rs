@@ -1,10 +1,6 @@
 //! The state of the daemon as a whole.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +10,7 @@ use crate::{
     activity::ActivityStatus,
     config::{
         Listen, NotLoopback, Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration,
+        loopback::on_this_machine,
     },
     failure::NextStep,
     gate::Standing,
@@ -135,14 +132,8 @@ impl DaemonLocation {
 
     /// The base of the web UI's address for a browser on this machine, unless only the local socket is open.
     pub fn page_base(&self) -> Option<String> {
-        let mut address = *self.listen.first()?;
-        if address.ip().is_unspecified() {
-            address.set_ip(match address.ip() {
-                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-            });
-        }
-        Some(format!("http://{address}"))
+        let first = self.listen.first().copied();
+        first.map(|socket| format!("http://{}", on_this_machine(socket)))
     }
 }
 
