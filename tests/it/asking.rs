@@ -105,7 +105,7 @@ async fn a_question_passes_two_daemons_and_the_answer_comes_back() {
     let url = format!("http://{}/mcp/server/up", near_server.address());
     let builder = TestDaemon::builder().entry("up", json!({ "url": url }));
     let daemon = builder.start().await;
-    daemon.wait_for_tool("form").await;
+    daemon.wait_for_tool("up__form").await;
     let client = modern(&daemon);
     let state = begin(&client).await;
     has!(go_on(&client, &state).await.text(), "decline");

@@ -178,7 +178,7 @@ mod tests {
         fs::write(&path, text).expect("ours");
         let places = ClientPlaces::new(home.path(), home.path());
         let us = OurAddress {
-            ports: vec![8080],
+            sockets: vec![([127, 0, 0, 1], 8080).into()],
             places: None,
         };
         let file = places.named(&path);

@@ -13,8 +13,8 @@ use super::{
 use crate::{
     catalog::SEEN_LENGTH,
     failure::{ErrorCode, Failure, NextStep},
-    management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange},
-    text::names::{as_argument, shell_word},
+    management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange, ShownFinding},
+    text::names::shell_word,
     trust::approvals::ThingKind,
 };
 

@@ -243,9 +243,12 @@ async fn a_server_that_lists_nothing_stays_the_agent_s() {
         let found = inspected(&daemon, "up").await;
         let approval = ["upstream", "approve", "up", "--seen"];
         let approval = approval.into_iter().chain(found["seen"].as_str());
-        let (code, _, said) = daemon.home().cli(&Vec::from_iter(approval.clone())).await;
+        let (code, _, said) = daemon
+            .home()
+            .cli(&approval.clone().collect::<Vec<_>>())
+            .await;
         assert_eq!(code, 4, "{said}");
-        let agreed = Vec::from_iter(approval.chain(["--yes"]));
+        let agreed = approval.chain(["--yes"]).collect::<Vec<_>>();
         let (code, _, said) = daemon.home().cli(&agreed).await;
         assert_eq!(code, 0, "{said}");
     }
