@@ -21,10 +21,20 @@ pub use ownership::{copy_owner, is_open_to_others};
 pub use rotation::{rotate, set_aside};
 pub use words::{DiskFault, disk_remedy, disk_step, in_words, nearest, of_file};
 
-/// Makes these options create files that only their owner can read (0600).
+/// Makes these options create files that only their owner can read (0600), and wait for nobody at a pipe.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    unwaiting(options)
+}
+
+/// Opening a pipe would wait for its other end.
+fn unwaiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
     options
 }
 
@@ -73,18 +83,10 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// Reads a text file of the user's, also behind symbolic links. Only regular files are accepted: a pipe gives its text only once, or makes
-/// its reader wait.
-pub fn read_text(path: &Path, largest: u64) -> io::Result<String> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // Opening a pipe would wait for its writer.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
-    );
-    let file: File = options.open(path)?;
+/// Opens a file to read it, also behind symbolic links. Only regular files are opened: a pipe gives its text only once, or makes its
+/// reader wait.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    let file = unwaiting(File::options().read(true)).open(path)?;
     let found = file.metadata()?;
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -93,13 +95,24 @@ pub fn read_text(path: &Path, largest: u64) -> io::Result<String> {
         let why = "it is not a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    let mut text = Vec::new();
+    Ok(file)
+}
+
+/// Reads a whole file that [`open_to_read`] opens.
+pub fn read(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let file = open_to_read(path)?;
     file.take(largest.saturating_add(1))
-        .read_to_end(&mut text)?;
-    if text.len() as u64 > largest {
+        .read_to_end(&mut content)?;
+    if content.len() as u64 > largest {
         return Err(too_large(largest));
     }
-    String::from_utf8(text).map_err(|_| io::ErrorKind::InvalidData.into())
+    Ok(content)
+}
+
+/// [`read`] for a text.
+pub fn read_text(path: &Path, largest: u64) -> io::Result<String> {
+    String::from_utf8(read(path, largest)?).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 /// The error for a file that is larger than this many bytes.
@@ -428,6 +441,7 @@ mod tests {
         check("another name");
         let pipe = rustix::fs::mkfifoat(rustix::fs::CWD, &planted, 0o600.into());
         pipe.expect("a pipe");
+        read(&planted, 1).expect_err("it would wait");
         check("a pipe");
         assert_eq!(fs::read(&victim).expect("readable"), b"whole");
     }

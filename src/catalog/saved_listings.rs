@@ -73,7 +73,7 @@ pub fn save(
 /// Reads a server's lists; `None` if there are none, they are unreadable, or of another version or configuration.
 pub fn load(data_dir: &Path, server: &ServerName, entry: &str) -> Option<Listing> {
     let path = file(data_dir, server);
-    let text = fs::read(&path).ok()?;
+    let text = storage::read(&path, u64::MAX).ok()?;
     let read = serde_json::from_slice::<SavedListing<'_>>(&text);
     let stored = match read {
         Ok(stored) => stored,

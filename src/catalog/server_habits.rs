@@ -2,7 +2,7 @@
 //! files is safe.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -63,7 +63,7 @@ pub(super) fn save(
 
 /// Reads the habits of a server under this configuration.
 pub(super) fn load(data_dir: &Path, server: &ServerName, entry: &str) -> ServerHabits {
-    let text = fs::read_to_string(file(data_dir, server)).unwrap_or_default();
+    let text = storage::read_text(&file(data_dir, server), u64::MAX).unwrap_or_default();
     let mut lines = text.lines();
     if lines.next() == Some(entry) {
         ServerHabits::read(lines)

@@ -2,7 +2,7 @@
 //! file names another folder, or cannot be read.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -25,7 +25,8 @@ impl Places {
         if self.data_dir_given {
             return Vec::new();
         }
-        let noted = fs::read(self.data_folder_note()).ok().and_then(path_of);
+        let noted = storage::read(&self.data_folder_note(), u64::MAX);
+        let noted = noted.ok().and_then(path_of);
         noted.into_iter().chain([self.data_dir.clone()]).collect()
     }
 

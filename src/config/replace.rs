@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::file::{folder_of, read_text};
-use crate::storage::{if_there, make_like, private, take_reserve};
+use crate::storage::{if_there, make_like, private, read, take_reserve};
 
 /// The result of replacing the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,13 +127,13 @@ fn is_other_file(error: &io::Error) -> bool {
 fn put_back(temporary: &Path, file: &Path, ours: &str) -> io::Result<()> {
     let mut given = ours.as_bytes().to_vec();
     loop {
-        let save = fs::read(temporary).unwrap_or_default();
+        let save = read(temporary, u64::MAX).unwrap_or_default();
         match swap::exchange(temporary, file) {
             Ok(()) => (),
             // The file was removed meanwhile.
             Err(_) => return fs::rename(temporary, file),
         }
-        if fs::read(temporary).is_ok_and(|out| out == given) {
+        if read(temporary, u64::MAX).is_ok_and(|out| out == given) {
             return Ok(());
         }
         given = save;

@@ -155,7 +155,7 @@ impl DataLock {
 
 /// Whether a daemon has the folder. One that does not listen is starting or stopping.
 pub fn is_taken(data_dir: &Path) -> bool {
-    let file = File::open(LOCK.within(data_dir));
+    let file = storage::open_to_read(&LOCK.within(data_dir));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 

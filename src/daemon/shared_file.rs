@@ -10,7 +10,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::storage::FileIdentity;
+use crate::storage::{FileIdentity, open_to_read};
 
 /// How often the lock is checked: a change of the file replaces it.
 const LOOK: Duration = Duration::from_secs(5);
@@ -69,7 +69,7 @@ fn hold(held: Option<File>, path: &Path) -> Held {
     if let Some(file) = held.filter(is_there) {
         return Held::Here(file);
     }
-    let Ok(file) = File::open(&path) else {
+    let Ok(file) = open_to_read(&path) else {
         return Held::Nowhere;
     };
     match file.try_lock() {

@@ -27,7 +27,7 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
     let found = fs::metadata(file).ok()?;
     let access = access_of(&found)?;
     // One that cannot be read is a finding of the configuration already.
-    if !access.is_ours && fs::File::open(file).is_err() {
+    if !access.is_ours && storage::open_to_read(file).is_err() {
         return None;
     }
     let place = file.display();

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -219,8 +219,7 @@ fn keep(
 
 fn read(data_dir: &Path, name: &str) -> Option<KeptEntry> {
     let file = file(data_dir, name)?;
-    let is_small = fs::metadata(&file).is_ok_and(|found| found.len() <= LARGEST);
-    let text = is_small.then(|| fs::read(&file).ok()).flatten()?;
+    let text = storage::read(&file, LARGEST).ok()?;
     let kept: KeptEntry = serde_json::from_slice(&text).ok()?;
     (kept.version == VERSION && kept.server == name).then_some(kept)
 }
@@ -240,6 +239,8 @@ fn file(data_dir: &Path, name: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
 
     use super::*;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::{ErrorCode, Failure},
-    storage::{disk_step, in_words, set_aside},
+    storage::{disk_step, if_there, in_words, open_to_read, set_aside},
 };
 
 /// The last lines of a log.
@@ -159,11 +159,7 @@ impl FollowedLog {
 }
 
 fn open(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    if_there(open_to_read(path))
 }
 
 /// The whole lines up to the end of the file, or up to the limit.

@@ -5,7 +5,6 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fmt,
-    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
     process::Stdio,
@@ -353,7 +352,7 @@ fn interpreter_of(file: &Path) -> Option<String> {
 
 fn beginning_of(file: &Path) -> Option<Vec<u8>> {
     let mut begin = Vec::new();
-    let file = File::open(file).ok()?;
+    let file = storage::open_to_read(file).ok()?;
     file.take(LONGEST_FIRST_LINE).read_to_end(&mut begin).ok()?;
     Some(begin)
 }

@@ -1,11 +1,12 @@
 //! `mcpproxy config edit`: the configuration file in an editor.
 
-use std::{fs::File, path::Path};
+use std::path::Path;
 
 use super::super::{CommandFailure, Done};
 use crate::{
     config::{self, ConfigError},
     management::Files,
+    storage::open_to_read,
 };
 
 /// Opens the file in the user's editor, unless no editor could open it.
@@ -14,8 +15,7 @@ pub(super) async fn edit(files: &Files) -> Done {
     const NOT_FOUND: i32 = 127;
     let file = files.config_file();
     // An editor also opens what is not text.
-    let is_open = file.is_file() && File::open(file).is_ok();
-    if file.exists() && !is_open {
+    if file.exists() && open_to_read(file).is_err() {
         return Ok(());
     }
     let named = |name| std::env::var(name).ok().filter(|text| !text.is_empty());

@@ -31,7 +31,10 @@ pub(super) use self::{
 };
 use super::{CommandFailure, Done, Location, Output};
 
-use crate::{config::Variables, storage::DiskFault};
+use crate::{
+    config::Variables,
+    storage::{self, DiskFault},
+};
 
 /// Run the daemon at every login
 #[derive(Debug, Subcommand)]
@@ -66,7 +69,7 @@ async fn manager_of(pid: u32) -> Option<ServiceKind> {
 pub(super) async fn variables(pid: u32, config_file: &Path) -> Option<Variables> {
     let is_read = manager_of(pid).await? == ServiceKind::Systemd;
     let file = config_file.with_file_name(definition::ENVIRONMENT_FILE);
-    let text = std::fs::read_to_string(file).ok().filter(|_| is_read);
+    let text = storage::read_text(&file, u64::MAX).ok().filter(|_| is_read);
     Some(Arc::new(move |name: &str| {
         let lines = text.iter().flat_map(|text| text.lines());
         let mut pairs = lines.filter_map(|line| line.split_once('='));
@@ -135,7 +138,7 @@ impl ServiceFile {
     }
 
     fn read(&self) -> Done<Found> {
-        match std::fs::read_to_string(&self.path) {
+        match storage::read_text(&self.path, u64::MAX) {
             Ok(text) if text.contains(definition::MARK) => {
                 let installed = CommandLine::recorded_in(&text);
                 Ok(Found::Ours { text, installed })

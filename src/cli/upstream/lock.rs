@@ -16,7 +16,7 @@ use super::{
 use crate::{
     gate::Standing,
     management::{Files, ServerList, ServerRow},
-    storage::{DiskFault, in_words},
+    storage::{self, DiskFault, in_words},
     text::names::as_argument,
     trust::approvals::{Lock, LockChanges, LockError},
 };
@@ -94,7 +94,7 @@ fn counted(text: &str) -> (usize, BTreeSet<String>) {
 /// The changes to the existing file. Fails if it is not a lock file.
 fn replaced(file: &Path, text: &str) -> Done<LockChanges> {
     let shown = file.display();
-    let there = match std::fs::read_to_string(file) {
+    let there = match storage::read_text(file, u64::MAX) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => {

@@ -80,7 +80,7 @@ pub(super) struct Numbered {
 /// The text of the file; an empty one where there is no file.
 pub(super) fn text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let opened = File::open(file);
+    let opened = storage::open_to_read(file);
     let read = opened.and_then(|file| file.take(2 * LARGEST).read_to_string(&mut text));
     storage::if_there(read).map_err(storage::of_file(file))?;
     Ok(text)

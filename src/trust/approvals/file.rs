@@ -80,12 +80,12 @@ impl<T: Copy> Named<T> {
 /// as it is: nothing of its server counts as approved, and it is not overwritten.
 pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
     let path = file(data_dir, server);
-    let why = match read(&path) {
-        Ok(Ok(text)) => match parse(&text, server) {
+    let why = match storage::read(&path, LARGEST) {
+        Ok(text) => match parse(&text, server) {
             Ok(ledger) => return ledger,
             Err(why) => why,
         },
-        Ok(Err(why)) => why.to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => storage::in_words(&error),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
         Err(error) => {
             tracing::error!(
@@ -107,14 +107,6 @@ pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
         tracing::error!(%server, %error, "the approvals of the server could not be written");
     }
     lost
-}
-
-/// Reads a file. The inner error says why it cannot be valid.
-fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
-    if fs::metadata(path)?.len() > LARGEST {
-        return Ok(Err("it is larger than 64 MiB"));
-    }
-    fs::read(path).map(Ok)
 }
 
 /// Parses what [`text_of`] writes. The error says what is wrong.

@@ -11,7 +11,10 @@ use serde_json::Value;
 
 use super::{kinds::HoldReason, ledger::Ledger, utc};
 use crate::{
-    failure::in_plain_words, storage::in_words, trust::fingerprint::Fingerprint, wire::json_fault,
+    failure::in_plain_words,
+    storage::{self, in_words},
+    trust::fingerprint::Fingerprint,
+    wire::json_fault,
 };
 
 /// The version of the file format.
@@ -125,7 +128,7 @@ impl Lock {
 
     /// Reads a lock file from the disk. Blocks.
     pub fn load(file: &Path) -> Result<Self, LockError> {
-        let text = std::fs::read_to_string(file).map_err(|error| match error.kind() {
+        let text = storage::read_text(file, u64::MAX).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => LockError::Missing,
             _ => LockError::Unreadable(in_words(&error)),
         })?;
