@@ -127,9 +127,14 @@ pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<F
     ownership::open_private_file(path, options).map_err(of_file(path))
 }
 
+/// Opens a file that is there to be locked; a new one only its owner can read (0600).
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    open_private_file(path, File::options().write(true).create(true))
+}
+
 /// Creates or empties a file that only its owner can read (0600).
 pub fn create_private_file(path: &Path) -> io::Result<File> {
-    let file = open_private_file(path, File::options().write(true).create(true))?;
+    let file = open_lock(path)?;
     file.set_len(0)?;
     Ok(file)
 }

@@ -22,6 +22,7 @@ use crate::{
     config::ChosenBy,
     management::Files,
     storage::{DataFile, in_words},
+    text::some_of,
 };
 
 /// Disconnect clients, remove the service, stop the daemon
@@ -146,31 +147,29 @@ impl UninstallCommand {
 /// Deletes a data folder, unless it has something else, too. `is_dry` only says whether it would be deleted.
 fn delete_folder(folder: &Path, config: &Path, is_dry: bool) -> Result<(), CommandFailure> {
     let failed = |error: io::Error| not_deleted(folder, &in_words(&error));
+    let has_config = config.parent().map(real) == Some(real(folder));
     let config = config.file_name().unwrap_or_default().to_string_lossy();
     let beside_config = format!(".{config}.");
-    let is_ours = |name: &String| {
-        *name == config || name.starts_with(&beside_config) || DataFile::is_one(name)
-    };
-    let found = fs::read_dir(folder).and_then(Iterator::collect);
-    let found: Vec<fs::DirEntry> = found.map_err(failed)?;
-    let names = found.iter().map(fs::DirEntry::file_name);
-    let names = names.map(|name| name.to_string_lossy().into_owned());
-    let (mut ours, others): (Vec<String>, Vec<String>) = names.partition(is_ours);
-    ours.sort_unstable();
-    let holds_home = env::home_dir().is_some_and(|home| real(&home).starts_with(real(folder)));
-    if holds_home {
+    let is_ours = |name: &str| has_config && (name == config || name.starts_with(&beside_config));
+    let (ours, foreign) = DataFile::ours_and_foreign(folder, is_ours).map_err(failed)?;
+    let home = env::home_dir().map(|home| real(&home));
+    if let Some(home) = home.filter(|home| home.starts_with(real(folder))) {
+        let is_it = home == real(folder);
+        let why = ["it contains your home folder", "it is your home folder"][usize::from(is_it)];
         let step = format!(
             "delete these in it, unless they are yours: {}",
             ours.join(", ")
         );
-        return Err(not_deleted(folder, "it contains your home folder").next(step));
+        return Err(not_deleted(folder, why).next(step));
     }
-    if let Some(name) = others.first() {
-        let step = format!(
-            "move {} away, then run this command again",
-            folder.join(name).display()
-        );
-        return Err(not_deleted(folder, &format!("{name} in it is not mcpproxy's")).next(step));
+    if !foreign.is_empty() {
+        let (are, what) = match &foreign[..] {
+            [one] => ("is", folder.join(one).display().to_string()),
+            _ => ("are", "these".to_owned()),
+        };
+        let why = format!("{} in it {are} not mcpproxy's", some_of(&foreign, 8));
+        let step = format!("move {what} away, then run this command again");
+        return Err(not_deleted(folder, &why).next(step));
     }
     if is_dry {
         return Ok(());
@@ -435,7 +434,7 @@ mod tests {
     #[test]
     fn a_data_folder_with_something_else_stays() {
         let place = tempfile::tempdir().expect("a folder");
-        let (data, config) = (place.path().join("data"), place.path().join("my.json"));
+        let (data, config) = (place.path().join("data"), place.path().join("data/my.json"));
         let make = |name: &str| {
             fs::create_dir_all(&data).expect("ours");
             fs::write(data.join(name), "").expect("writable");

@@ -2,7 +2,6 @@
 //! that cannot be read counts as empty, so that a damaged one lets nobody in.
 
 use std::{
-    fs::File,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -271,11 +270,7 @@ fn change<T>(
     change: impl FnOnce(&mut Vec<IssuedToken>) -> Result<T, TokenError>,
 ) -> Result<T, TokenError> {
     storage::create_private_dir(data_dir)?;
-    let mut options = File::options();
-    let lock = storage::open_private_file(
-        &storage::DataFile::TokensLock.within(data_dir),
-        options.read(true).append(true).create(true),
-    )?;
+    let lock = storage::open_lock(&storage::DataFile::TokensLock.within(data_dir))?;
     // A short wait: whoever holds it writes one small file.
     lock.lock()?;
     let mut tokens = read(data_dir)?;

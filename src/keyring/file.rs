@@ -128,12 +128,7 @@ impl SecretsFile {
     }
 
     fn lock(&self) -> io::Result<File> {
-        let mut options = File::options();
-        let options = options.write(true).create(true);
-        let file = storage::open_private_file(
-            &storage::DataFile::SecretsLock.within(&self.folder),
-            options,
-        )?;
+        let file = storage::open_lock(&storage::DataFile::SecretsLock.within(&self.folder))?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {

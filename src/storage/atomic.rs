@@ -7,10 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{DataFile, FileIdentity, if_there, of_file, ownership::open_private_file};
-
-/// The ending of the temporary name.
-const NEW: &str = ".new";
+use super::{
+    DataFile, FileIdentity, data_file::NEW, if_there, of_file, ownership::open_private_file,
+};
 
 /// Replaces the content of a private file (0600) as a whole or not at all.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
