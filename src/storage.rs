@@ -19,7 +19,7 @@ pub use atomic::{
 pub use data_file::DataFile;
 pub use ownership::{copy_owner, is_open_to_others};
 pub use rotation::{rotate, set_aside};
-pub use words::{DiskFault, disk_remedy, disk_step, in_words, nearest, of_file};
+pub use words::{DiskFault, disk_remedy, disk_step, in_words, in_words_beside, nearest, of_file};
 
 /// Makes these options create files that only their owner can read (0600), and wait for nobody at a pipe.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -78,16 +78,21 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let target = fs::read_link(path).unwrap_or_default();
-    let (link, target) = (path.display(), target.display());
-    let why = format!("{link} is a symbolic link to {target}, which is not followed");
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+    let target = target.display();
+    let why = format!("it is a symbolic link to {target}, which is not followed");
+    let error = io::Error::new(io::ErrorKind::PermissionDenied, why);
+    Err(of_file(path)(error))
 }
 
 /// Opens a file to read it, also behind symbolic links. Only regular files are opened: a pipe gives its text only once, or makes its
 /// reader wait.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     let file = unwaiting(File::options().read(true)).open(path)?;
-    let found = file.metadata()?;
+    refuse_other_kinds(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn refuse_other_kinds(found: &fs::Metadata) -> io::Result<()> {
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -95,7 +100,7 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
         let why = "it is not a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    Ok(file)
+    Ok(())
 }
 
 /// Reads a whole file that [`open_to_read`] opens.
@@ -251,9 +256,7 @@ mod ownership {
             _ => error,
         })?;
         let found = file.metadata()?;
-        if !found.is_file() {
-            return Err(refused("it is not a regular file".to_owned()));
-        }
+        super::refuse_other_kinds(&found)?;
         refuse_foreign(&found)?;
         if found.nlink() > 1 {
             let why = "it has a second name (a hard link)";
@@ -390,7 +393,7 @@ mod tests {
             symlink(target, &planted).expect("a link");
             let error = create_private_subfolder(&planted).expect_err("a link");
             let said = error.to_string();
-            assert!(said.contains("logs is a symbolic link to"), "{said}");
+            assert!(said.contains("logs: it is a symbolic link to"), "{said}");
             fs::remove_file(&planted).expect("it is there");
         }
         assert_eq!(mode_of(&theirs), 0o755);

@@ -232,8 +232,9 @@ impl Keys {
     fn open(settings: &Settings, data_dir: &Path) -> Result<Self, ServeError> {
         let keep = |file: DataFile| {
             KeptKey::of_folder(data_dir, file).map_err(|error| {
-                let failure = format!("{} cannot be used", file.within(data_dir).display());
-                ServeError::in_folder(&failure, data_dir, &error)
+                let file = file.within(data_dir);
+                let failure = format!("{} cannot be used", file.display());
+                ServeError::in_folder(&failure, &file, &error)
             })
         };
         let api_key = keep(DataFile::ApiKey)?;

@@ -109,7 +109,7 @@ impl ServeError {
         };
         let words: Vec<String> = own
             .into_iter()
-            .chain(system.map(storage::in_words))
+            .chain(system.map(|error| storage::in_words_beside(path, error)))
             .collect();
         Self::failed(format!("{doing}: {}", words.join(": ")), step)
     }

@@ -105,7 +105,9 @@ pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
             format!("move the link {} away", place.display())
         }
         // Other errors of `storage` itself: the file or folder belongs to another user, or is of another kind.
-        _ if error.get_ref().is_some() => "replace it with one that is yours alone".to_owned(),
+        _ if error.get_ref().is_some() => {
+            format!("replace {} with one that is yours alone", place.display())
+        }
         io::ErrorKind::PermissionDenied => allow(place)?,
         io::ErrorKind::Unsupported => return None,
         _ => format!("check that {} is writable", place.display()),
@@ -151,6 +153,14 @@ pub fn in_words(error: &io::Error) -> String {
         }
     };
     known.to_owned()
+}
+
+/// [`in_words`], with the file of the error where that is not this one.
+pub fn in_words_beside(path: &Path, error: &io::Error) -> String {
+    match named(error) {
+        Some(other) if other.file != path => other.to_string(),
+        _ => in_words(error),
+    }
 }
 
 /// The step that makes a place writable, if its permissions or its folder's forbid writing. Root may write anywhere, but mcpproxy does not
