@@ -17,7 +17,7 @@ use super::{
     callback_listener::CallbackListener,
     login_file::{ClientRegistration, Grant, with_tokens},
     login_state::{LoginState, no_token},
-    oauth_http::{OAuthHttp, OAuthRefusal, pair},
+    oauth_http::{OAuthHttp, OAuthRefusal, UNUSABLE, pair},
     redirect::Redirect,
     terms::is_safe,
 };
@@ -93,11 +93,6 @@ impl LoginState {
         for (name, value) in &terms.oauth.extra_params {
             url = with_parameter(&url, name, value.reveal());
         }
-        if let Some(why) = unfit_for_browser(&url) {
-            let place = &found.metadata.authorization_endpoint;
-            let why = format!("its authorization server sends the browser to {place}, which {why}");
-            return Err(LoginError::BadAnswer(self.error(&why).to_string()));
-        }
         Ok(PreparedLogin {
             session,
             http: found.http,
@@ -141,6 +136,15 @@ impl LoginState {
             return Err(LoginError::NoPlace(why.to_owned()));
         }
         let found = found.map_err(|error| self.not_found(&error, &http))?;
+        for place in [
+            &found.metadata.authorization_endpoint,
+            &found.metadata.token_endpoint,
+        ] {
+            if let Some(why) = unfit(place) {
+                let why = format!("its authorization server leads to {place:?}, which {why}");
+                return Err(LoginError::BadAnswer(self.error(&why).to_string()));
+            }
+        }
         let is_guessed = found.source == AuthorizationMetadataSource::LegacyEndpointFallback;
         if !is_guessed {
             self.check_pkce(&found.metadata)?;
@@ -200,18 +204,18 @@ impl LoginState {
 
     /// An error of the library in words for people, without these secrets beside those that are known.
     fn failed(&self, error: &AuthError, secrets: &[&str]) -> LoginError {
-        match error {
+        let why = match error {
             AuthError::AuthorizationServerMismatch {
                 expected_issuer,
                 received_issuer,
-            } => LoginError::NoPlace(
-                self.error(&format!(
-                    "the authorization server at {expected_issuer} calls itself {received_issuer}, so it is not trusted"
-                ))
-                .to_string(),
-            ),
-            other => self.error_without(secrets, &other.to_string()),
-        }
+            } => format!("at {expected_issuer} calls itself {received_issuer}"),
+            AuthError::AuthorizationServerMissingIssuer { expected_issuer } => {
+                format!("{expected_issuer} does not name its issuer")
+            }
+            other => return self.error_without(secrets, &other.to_string()),
+        };
+        let why = format!("the authorization server {why}, so it is not trusted");
+        LoginError::NoPlace(self.error(&why).to_string())
     }
 
     /// Registers us with an authorization server, and remembers that.
@@ -322,9 +326,9 @@ impl LoginState {
                         }
                         self.refused(&refusal, &secrets)
                     }
-                    (None, AuthError::TokenExchangeFailed(why)) => {
-                        let why = not_exchanged(why, heard.fault.as_deref());
-                        self.error_without(&secrets, &why)
+                    (None, AuthError::TokenExchangeFailed(_)) => {
+                        let fault = heard.fault.as_deref().unwrap_or(UNUSABLE);
+                        self.error_without(&secrets, &format!("the authorization server {fault}"))
                     }
                     (None, error) => self.failed(error, &secrets),
                 });
@@ -349,14 +353,6 @@ impl LoginState {
             return why;
         };
         LoginError::Needs(why.to_string(), step)
-    }
-}
-
-/// Why an authorization server gave nothing for a code. No colon stands behind a word like "token": what follows would be masked.
-fn not_exchanged(why: &str, fault: Option<&str>) -> String {
-    match fault {
-        Some(fault) => format!("the authorization server {fault}"),
-        None => format!("the authorization server sent an unusable answer: {why}"),
     }
 }
 
@@ -417,9 +413,11 @@ fn is_part_of(url: &str, resource: &str) -> bool {
         && rest.is_some_and(|rest| rest.is_empty() || path.ends_with('/') || rest.starts_with('/'))
 }
 
-/// Why the browser is not sent to an address. A user name in it looks like the host.
-fn unfit_for_browser(url: &str) -> Option<&'static str> {
-    let uri: Uri = url.parse().unwrap_or_default();
+/// Why neither the browser nor a token is sent to an address. A user name in it looks like the host.
+fn unfit(url: &str) -> Option<&'static str> {
+    let url = Url::parse(url).ok();
+    let uri: Option<Uri> = url.and_then(|url| url.as_str().parse().ok());
+    let uri = uri.unwrap_or_default();
     if !is_safe(&uri) {
         return Some("is neither https nor on this machine");
     }
@@ -452,24 +450,6 @@ fn with_parameter(url: &str, name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{TextKind, redact};
-
-    #[test]
-    fn the_reason_why_a_code_gave_nothing_is_shown_whole() {
-        let fault = "cannot be used: its address is neither https nor on this machine";
-        for (why, fault, expected) in [
-            (
-                "missing field `access_token` at line 1 column 2",
-                None,
-                "sent an unusable answer: missing field `access_token` at line 1 column 2",
-            ),
-            ("Request failed", Some(fault), fault),
-        ] {
-            let text = not_exchanged(why, fault);
-            assert_eq!(text, format!("the authorization server {expected}"));
-            assert_eq!(redact::redacted(&text, TextKind::Prose), text);
-        }
-    }
 
     #[test]
     fn a_server_is_part_of_what_it_calls_itself() {

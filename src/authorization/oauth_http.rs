@@ -274,6 +274,9 @@ fn metadata_fault(response: &Response<Vec<u8>>) -> Option<String> {
     Some(format!("sent metadata without `{missing}`"))
 }
 
+/// What is wrong with an answer with which the library can do nothing. Its own words are for programmers.
+pub(super) const UNUSABLE: &str = "sent an unusable answer";
+
 /// What is wrong with an answer that should hold tokens (RFC 6749, 5.1).
 fn token_fault(response: &Response<Vec<u8>>) -> Option<String> {
     if !response.status().is_success() {
@@ -290,7 +293,12 @@ fn token_fault(response: &Response<Vec<u8>>) -> Option<String> {
     match (text("access_token").unwrap_or_default(), text("token_type")) {
         ("", _) => lacks("access_token"),
         (_, None) => lacks("token_type"),
-        (_, Some(kind)) if kind.eq_ignore_ascii_case("bearer") => None,
+        (_, Some(kind)) if kind.eq_ignore_ascii_case("bearer") => {
+            let mut texts = ["refresh_token", "scope"].into_iter();
+            let is_other = |value: &Value| !value.is_string() && !value.is_null();
+            let wrong = texts.find(|name| body.get(*name).is_some_and(is_other))?;
+            Some(format!("sent an answer in which `{wrong}` is not a text"))
+        }
         (_, Some(kind)) => Some(format!(
             "issued a token of the type {kind:?}, not \"bearer\""
         )),
@@ -415,6 +423,11 @@ mod tests {
                 200,
                 r#"{"access_token":"t"}"#,
                 Some("sent an answer without `token_type`"),
+            ),
+            (
+                200,
+                r#"{"access_token":"t","token_type":"bearer","refresh_token":5}"#,
+                Some("sent an answer in which `refresh_token` is not a text"),
             ),
             (
                 200,

@@ -24,7 +24,7 @@ use super::{
     login_file::{Grant, with_tokens},
     login_state::{GrantReplacement, LoginState, no_token},
     login_status::LoginEvent,
-    oauth_http::OAuthHttp,
+    oauth_http::{OAuthHttp, UNUSABLE},
     renewal_pauses::RenewalCause,
 };
 use crate::{runtime::sync::Guarded, text::Secret};
@@ -212,10 +212,9 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
                 Renewed::Done
             }
         }
-        (Err(error), None) => {
+        (Err(_), None) => {
             let fault = heard.token_fault.or(heard.fault);
-            let why = fault.unwrap_or_else(|| format!("sent an unusable answer: {error}"));
-            failed(state, &grant, &why)
+            failed(state, &grant, fault.as_deref().unwrap_or(UNUSABLE))
         }
     }
 }

@@ -128,6 +128,9 @@ async fn what_is_missing_or_wrong_is_said() {
         registration_endpoint | "http://169.254.169.254/register" | neither https | oauth.client_id=ID
         registration_endpoint | "https://169.254.169.254/register" | is private | oauth.client_id=ID
         authorization_endpoint | "javascript:alert(1)" | neither https | server's operator
+        authorization_endpoint | "-a" | neither https | server's operator
+        token_endpoint | "-a" | neither https | server's operator
+        issuer | null | does not name its issuer | headers.Authorization
         authorization_endpoint | "http://accounts.google.com@127.0.0.1:1/" | a user name before its host | server's operator
     "#,
     ) {
