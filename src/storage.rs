@@ -71,6 +71,12 @@ pub fn create_private_subfolder(path: &Path) -> io::Result<()> {
     create_private_dir(path)
 }
 
+/// [`write_atomically`] in a folder that [`create_private_subfolder`] creates.
+pub fn write_in_subfolder(path: &Path, content: &[u8]) -> io::Result<()> {
+    create_private_subfolder(path.parent().unwrap_or(path))?;
+    write_atomically(path, content)
+}
+
 /// Refuses a symbolic link in place of a folder; the error names the link and its target.
 pub fn refuse_link(path: &Path) -> io::Result<()> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
@@ -132,14 +138,14 @@ pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<F
     ownership::open_private_file(path, options).map_err(of_file(path))
 }
 
-/// Opens a file that is there to be locked; a new one only its owner can read (0600).
-pub fn open_lock(path: &Path) -> io::Result<File> {
-    open_private_file(path, File::options().write(true).create(true))
+/// Opens a file to read it, write it or lock it; a new one only its owner can read (0600).
+pub fn open_to_change(path: &Path) -> io::Result<File> {
+    open_private_file(path, File::options().read(true).write(true).create(true))
 }
 
 /// Creates or empties a file that only its owner can read (0600).
 pub fn create_private_file(path: &Path) -> io::Result<File> {
-    let file = open_lock(path)?;
+    let file = open_private_file(path, File::options().write(true).create(true))?;
     file.set_len(0)?;
     Ok(file)
 }

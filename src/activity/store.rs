@@ -98,9 +98,7 @@ impl fmt::Debug for ActivityStore {
 impl ActivityStore {
     /// Opens the file for writing, or creates it. Checks every page, and repairs a file that was not closed properly.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let mut options = File::options();
-        options.read(true).write(true).create(true);
-        let opened = Self::open_with(path, &mut options, true)?;
+        let opened = Self::open_with(path, storage::open_to_change(path), true)?;
         opened.begin()?;
         let next = opened.fact(NEXT)?;
         Ok(Self {
@@ -111,17 +109,14 @@ impl ActivityStore {
 
     /// Opens an existing file for reading.
     pub(super) fn open_existing(path: &Path) -> Result<Self, StoreError> {
-        let opened = Self::open_with(path, File::options().read(true).write(true), false)?;
+        let file = storage::open_private_file(path, File::options().read(true).write(true));
+        let opened = Self::open_with(path, file, false)?;
         opened.check_format()?;
         Ok(opened)
     }
 
-    fn open_with(
-        path: &Path,
-        options: &mut fs::OpenOptions,
-        checked: bool,
-    ) -> Result<Self, StoreError> {
-        let file = storage::open_private_file(path, options).map_err(StoreError::Io)?;
+    fn open_with(path: &Path, file: io::Result<File>, checked: bool) -> Result<Self, StoreError> {
+        let file = file.map_err(StoreError::Io)?;
         let identity = FileIdentity::of(&file).map_err(StoreError::Io)?;
         let backend = FileBackend::new(file);
         let database = Builder::new()

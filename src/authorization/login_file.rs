@@ -119,11 +119,8 @@ impl KeptLogin {
 
     /// Writes it, whole or not at all.
     pub(super) fn save(&self, file: &Path) -> io::Result<()> {
-        if let Some(folder) = file.parent() {
-            storage::create_private_subfolder(folder)?;
-        }
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        storage::write_atomically(file, &text)
+        storage::write_in_subfolder(file, &text)
     }
 
     /// The registration with an authorization server, unless its secret has ended.

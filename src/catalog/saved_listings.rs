@@ -66,8 +66,7 @@ pub fn save(
     ];
     let members = members.map(|(name, value)| (name, Edit::Set(value)));
     let saved = splice(&Raw::empty_object(), &members).expect("an object was given");
-    storage::create_private_subfolder(&FOLDER.within(data_dir))?;
-    storage::write_atomically(&file(data_dir, server), saved.as_bytes())
+    storage::write_in_subfolder(&file(data_dir, server), saved.as_bytes())
 }
 
 /// Reads a server's lists; `None` if there are none, they are unreadable, or of another version or configuration.

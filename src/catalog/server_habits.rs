@@ -52,13 +52,12 @@ pub(super) fn save(
     entry: &str,
     habits: ServerHabits,
 ) -> io::Result<()> {
-    storage::create_private_subfolder(&FOLDER.within(data_dir))?;
     let mut text = entry.to_owned();
     for word in habits.words() {
         text.push('\n');
         text.push_str(word);
     }
-    storage::write_atomically(&file(data_dir, server), text.as_bytes())
+    storage::write_in_subfolder(&file(data_dir, server), text.as_bytes())
 }
 
 /// Reads the habits of a server under this configuration.

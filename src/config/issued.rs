@@ -270,7 +270,7 @@ fn change<T>(
     change: impl FnOnce(&mut Vec<IssuedToken>) -> Result<T, TokenError>,
 ) -> Result<T, TokenError> {
     storage::create_private_dir(data_dir)?;
-    let lock = storage::open_lock(&storage::DataFile::TokensLock.within(data_dir))?;
+    let lock = storage::open_to_change(&storage::DataFile::TokensLock.within(data_dir))?;
     // A short wait: whoever holds it writes one small file.
     lock.lock()?;
     let mut tokens = read(data_dir)?;

@@ -51,7 +51,7 @@ impl DataLock {
             let what = format!("the lock {} cannot be taken", path.display());
             ServeError::in_folder(&what, &path, &error)
         };
-        let mut file = open(&path).map_err(cannot)?;
+        let mut file = storage::open_to_change(&path).map_err(cannot)?;
         let patience = Instant::now() + FORKED;
         let locked = loop {
             match file.try_lock() {
@@ -130,7 +130,7 @@ impl DataLock {
         let mut state = LockState::Held;
         if !self.is_there() {
             storage::create_private_dir(&self.data_dir)?;
-            let file = open(&LOCK.within(&self.data_dir))?;
+            let file = storage::open_to_change(&LOCK.within(&self.data_dir))?;
             match file.try_lock() {
                 Ok(()) => (),
                 Err(TryLockError::WouldBlock) => return Ok(LockState::Lost),
@@ -157,12 +157,6 @@ impl DataLock {
 pub fn is_taken(data_dir: &Path) -> bool {
     let file = storage::open_to_read(&LOCK.within(data_dir));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true);
-    storage::open_private_file(path, &mut options)
 }
 
 impl Drop for DataLock {

@@ -1,6 +1,6 @@
 //! Why a daemon does not serve: what failed, and what to do about it.
 
-use std::{error::Error, io, path::Path};
+use std::{io, path::Path};
 
 use crate::{failure::ErrorCode, storage};
 
@@ -89,28 +89,14 @@ impl ServeError {
     }
 
     /// Something that has to be done with the data folder, at this path, failed.
-    pub(super) fn in_folder(doing: &str, path: &Path, error: &(dyn Error + 'static)) -> Self {
-        let own = (!error.is::<io::Error>()).then(|| error.to_string());
-        let system = match own {
-            Some(_) => error.source(),
-            None => Some(error),
+    pub(super) fn in_folder(doing: &str, path: &Path, error: &io::Error) -> Self {
+        let step = if let Some(remedy) = storage::disk_remedy(path, error) {
+            format!("{remedy}, or choose another data folder with --data-dir")
+        } else {
+            let place = storage::nearest(path).display();
+            format!("choose a data folder outside of {place} with --data-dir")
         };
-        let system = system.and_then(|error| error.downcast_ref());
-        let remedy = system.map(|error| storage::disk_remedy(path, error));
-        let step = match remedy {
-            None => "try again, or choose another data folder with --data-dir".to_owned(),
-            Some(Some(remedy)) => {
-                format!("{remedy}, or choose another data folder with --data-dir")
-            }
-            Some(None) => {
-                let place = storage::nearest(path).display();
-                format!("choose a data folder outside of {place} with --data-dir")
-            }
-        };
-        let words: Vec<String> = own
-            .into_iter()
-            .chain(system.map(|error| storage::in_words_beside(path, error)))
-            .collect();
-        Self::failed(format!("{doing}: {}", words.join(": ")), step)
+        let why = storage::in_words_beside(path, error);
+        Self::failed(format!("{doing}: {why}"), step)
     }
 }

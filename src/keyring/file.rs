@@ -128,7 +128,7 @@ impl SecretsFile {
     }
 
     fn lock(&self) -> io::Result<File> {
-        let file = storage::open_lock(&storage::DataFile::SecretsLock.within(&self.folder))?;
+        let file = storage::open_to_change(&storage::DataFile::SecretsLock.within(&self.folder))?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {

@@ -176,16 +176,9 @@ pub(super) fn bring_back(data_dir: &Path, name: &str, text: &str) {
     let Some(file) = file(data_dir, name).filter(|file| !file.exists()) else {
         return;
     };
-    if let Err(error) = write(&file, text.as_bytes()) {
+    if let Err(error) = storage::write_in_subfolder(&file, text.as_bytes()) {
         tracing::warn!(server = name, %error, "review of the entry not restored");
     }
-}
-
-fn write(file: &Path, kept: &[u8]) -> io::Result<()> {
-    if let Some(folder) = file.parent() {
-        storage::create_private_subfolder(folder)?;
-    }
-    storage::write_atomically(file, kept)
 }
 
 fn keep(
@@ -214,7 +207,7 @@ fn keep(
     };
     kept.held_for.extend(held_for);
     kept.by_agents.extend(AgentTexts::of(before, after));
-    write(&file, &serde_json::to_vec(&kept)?)
+    storage::write_in_subfolder(&file, &serde_json::to_vec(&kept)?)
 }
 
 fn read(data_dir: &Path, name: &str) -> Option<KeptEntry> {

@@ -85,7 +85,7 @@ fn last_lines_before(file: &Path, n: usize, length: u64) -> io::Result<Vec<Strin
 }
 
 fn end_of(file: &Path, n: usize, length: u64) -> io::Result<Vec<String>> {
-    let Some(mut file) = open(file)? else {
+    let Some(mut file) = if_there(open_to_read(file))? else {
         return Ok(Vec::new());
     };
     let length = file.metadata()?.len().min(length);
@@ -120,7 +120,7 @@ pub struct FollowedLog {
 impl FollowedLog {
     /// Follows a file from its end on. Gives its last lines, too, at most `n`. The file need not exist yet.
     pub fn open(path: &Path, n: usize) -> io::Result<(Self, Vec<String>)> {
-        let mut file = open(path)?;
+        let mut file = if_there(open_to_read(path))?;
         // Lines that are added from here on are not among the last lines.
         let end = match &mut file {
             Some(file) => file.seek(SeekFrom::End(0))?,
@@ -137,7 +137,7 @@ impl FollowedLog {
 
     /// The whole lines that were added since the last call, with their line ends; empty if there are none.
     pub fn added(&mut self) -> io::Result<String> {
-        let current = open(&self.path)?;
+        let current = if_there(open_to_read(&self.path))?;
         let mut added = match &mut self.file {
             Some(file) => read_on(file, &mut self.unfinished)?,
             None => String::new(),
@@ -156,10 +156,6 @@ impl FollowedLog {
         }
         Ok(added)
     }
-}
-
-fn open(path: &Path) -> io::Result<Option<File>> {
-    if_there(open_to_read(path))
 }
 
 /// The whole lines up to the end of the file, or up to the limit.

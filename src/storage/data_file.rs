@@ -126,16 +126,13 @@ fn has_form(name: &[u8], form: &[u8]) -> bool {
     let Some((first, rest)) = form.split_first() else {
         return name.is_empty();
     };
-    let stands_for: fn(&u8) -> bool = match *first {
-        b'*' => |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte),
-        b'#' => |byte: &u8| byte.is_ascii_hexdigit() || b"-TZ".contains(byte),
-        _ => {
-            return name
-                .split_first()
-                .is_some_and(|(byte, name)| byte == first && has_form(name, rest));
-        }
+    let stands_for = |byte: &&u8| match *first {
+        b'*' => byte.is_ascii_alphanumeric() || b"._-".contains(byte),
+        b'#' => byte.is_ascii_hexdigit() || b"-TZ".contains(byte),
+        other => **byte == other,
     };
-    let most = name.iter().take_while(|byte| stands_for(byte)).count();
+    let longest = if b"*#".contains(first) { name.len() } else { 1 };
+    let most = name.iter().take(longest).take_while(stands_for).count();
     (1..=most).any(|length| has_form(name.split_at(length).1, rest))
 }
 

@@ -152,8 +152,7 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
     if text.len() as u64 > LARGEST {
         return Err(storage::of_file(&file)(storage::too_large(LARGEST)));
     }
-    storage::create_private_subfolder(&FOLDER.within(data_dir))?;
-    storage::write_atomically(&file, &text)
+    storage::write_in_subfolder(&file, &text)
 }
 
 /// A ledger as JSON.
