@@ -19,10 +19,10 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    LoginError, LoginTrouble,
+    LoginTrouble,
     access_token::{AccessToken, now},
     login_file::{Grant, with_tokens},
-    login_state::{GrantReplacement, LoginState, no_token},
+    login_state::{GrantReplacement, LoginState},
     login_status::LoginEvent,
     oauth_http::{OAuthHttp, UNUSABLE},
     renewal_pauses::RenewalCause,
@@ -197,7 +197,7 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
     let renewed = request_tokens(state, &grant, http.clone()).await;
     let heard = http.heard();
     match (renewed, heard.refusal) {
-        (Ok(renewed), _) => match state.replace(&grant, renewed, cause) {
+        (Some(renewed), _) => match state.replace(&grant, renewed, cause) {
             GrantReplacement::InUse => {
                 tracing::debug!(server = %state.name, "the token was renewed");
                 Renewed::Done
@@ -205,14 +205,14 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
             GrantReplacement::Unusable => failed(state, &grant, "issued no usable token"),
             GrantReplacement::Overtaken => Renewed::Done,
         },
-        (Err(_), Some(refusal)) => {
+        (None, Some(refusal)) => {
             if state.end(&grant, &refusal) {
                 Renewed::Refused
             } else {
                 Renewed::Done
             }
         }
-        (Err(_), None) => {
+        (None, None) => {
             let fault = heard.token_fault.or(heard.fault);
             failed(state, &grant, fault.as_deref().unwrap_or(UNUSABLE))
         }
@@ -235,38 +235,31 @@ fn note_failure(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
 }
 
 /// Requests new tokens with the refresh token of the grant.
-async fn request_tokens(
-    state: &LoginState,
-    grant: &Grant,
-    http: Arc<OAuthHttp>,
-) -> Result<Grant, LoginError> {
-    let error = |error: &dyn std::fmt::Display| state.error(&error.to_string());
+async fn request_tokens(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Option<Grant> {
     let manager =
         AuthorizationManager::new_with_oauth_http_client(state.terms.url.as_str(), http).await;
-    let mut manager = manager.map_err(|e| error(&e))?;
-    let metadata: AuthorizationMetadata =
-        serde_json::from_value(grant.metadata.clone()).map_err(|e| error(&e))?;
+    let mut manager = manager.ok()?;
+    let metadata: AuthorizationMetadata = serde_json::from_value(grant.metadata.clone()).ok()?;
     manager.set_metadata(metadata);
     let mut config = OAuthClientConfig::new(grant.client_id.as_str(), grant.redirect_uri.as_str());
     if let Some(secret) = &grant.client_secret {
         config = config.with_client_secret(secret.reveal());
     }
-    manager.configure_client(config).map_err(|e| error(&e))?;
+    manager.configure_client(config).ok()?;
     let store = InMemoryCredentialStore::new();
     let had = json!({
         "access_token": grant.access_token.reveal(),
         "token_type": "bearer",
         "refresh_token": grant.refresh_token.as_ref().map(Secret::reveal),
     });
-    let had = serde_json::from_value(had).map_err(|e| error(&e))?;
+    let had = serde_json::from_value(had).ok()?;
     let (client, scopes) = (grant.client_id.clone(), grant.scopes.clone());
     let stored = StoredCredentials::new(client, Some(had), scopes, Some(grant.received));
-    store.save(stored).await.map_err(|e| error(&e))?;
+    store.save(stored).await.ok()?;
     manager.set_credential_store(store);
-    let token = manager.refresh_token().await.map_err(|e| error(&e))?;
-    let token = serde_json::to_value(&token).map_err(|e| error(&e))?;
-    let renewed = with_tokens(grant.clone(), &token, now());
-    renewed.ok_or_else(no_token)
+    let token = manager.refresh_token().await.ok()?;
+    let token = serde_json::to_value(&token).ok()?;
+    with_tokens(grant.clone(), &token, now())
 }
 
 #[cfg(test)]
