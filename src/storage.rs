@@ -143,13 +143,6 @@ pub fn open_to_change(path: &Path) -> io::Result<File> {
     open_private_file(path, File::options().read(true).write(true).create(true))
 }
 
-/// Creates or empties a file that only its owner can read (0600).
-pub fn create_private_file(path: &Path) -> io::Result<File> {
-    let file = open_private_file(path, File::options().write(true).create(true))?;
-    file.set_len(0)?;
-    Ok(file)
-}
-
 /// Opens a file to append to it; a new one only its owner can read (0600).
 pub fn append_to_private_file(path: &Path) -> io::Result<File> {
     open_private_file(path, File::options().append(true).create(true))
@@ -441,10 +434,7 @@ mod tests {
         let check = |what: &str| {
             let write = write_atomically(&planted.join("x"), b"x");
             assert!(write.is_err(), "{what}");
-            for opened in [
-                create_private_file(&planted),
-                append_to_private_file(&planted),
-            ] {
+            for opened in [open_to_change(&planted), append_to_private_file(&planted)] {
                 opened.expect_err(what);
             }
             fs::remove_file(&planted).expect("it is there");
@@ -478,7 +468,7 @@ mod tests {
     fn a_file_that_is_removed_or_replaced_is_noticed() {
         let ground = tempfile::tempdir().expect("a folder");
         let path = ground.path().join("file");
-        let file = create_private_file(&path).expect("writable");
+        let file = open_to_change(&path).expect("writable");
         let identity = FileIdentity::of(&file).expect("it is open");
         assert!(identity.is_at(&path));
         fs::remove_file(&path).expect("it is there");
@@ -497,7 +487,5 @@ mod tests {
         opened.write_all(b"b").expect("writable");
         assert_eq!(fs::read(&file).expect("readable"), b"ab");
         assert_eq!(mode_of(&file), 0o600);
-        create_private_file(&file).expect("it is ours");
-        assert_eq!(fs::read(&file).expect("readable"), b"");
     }
 }

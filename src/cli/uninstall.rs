@@ -21,7 +21,7 @@ use crate::{
     },
     config::ChosenBy,
     management::Files,
-    storage::{DataFile, in_words},
+    storage::{DataFile, if_there, in_words},
     text::some_of,
 };
 
@@ -319,12 +319,8 @@ impl Uninstalled {
                     // A lock without its file does no harm.
                     let _ = fs::remove_file(folder.join(lock));
                 }
-                match fs::remove_file(file) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        Err(not_deleted(file, &in_words(&error)))
-                    }
-                    _ => Ok(()),
-                }
+                let removed = if_there(fs::remove_file(file)).map(drop);
+                removed.map_err(|error| not_deleted(file, &in_words(&error)))
             };
             let folder = file.parent().filter(|folder| folder.ends_with("mcpproxy"));
             if let Some(folder) = folder.filter(|_| !is_dry) {

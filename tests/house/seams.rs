@@ -20,7 +20,7 @@ const OPENED: &[Exception] = &[
     ),
     ("config/replace.rs", 1, "a folder"),
     ("doctor/port.rs", 1, "the name of a process"),
-    ("storage.rs", 3, "tests beside the code"),
+    ("storage.rs", 2, "tests beside the code"),
 ];
 
 /// Who names a file in the data folder, besides `storage`.

@@ -94,13 +94,11 @@ impl Target<'_> {
 
 /// Creates the file, or empties one that exists if `force` is set.
 fn create(path: &Path, force: bool) -> Done<File> {
-    let created = if force {
-        storage::create_private_file(path)
-    } else {
-        let mut new = File::options();
-        storage::open_private_file(path, new.write(true).create_new(true))
-    };
-    created.map_err(|error| match error.kind() {
+    let mut options = File::options();
+    let options = options.write(true).create(force).create_new(!force);
+    let created = storage::open_private_file(path, options);
+    let emptied = created.and_then(|file| file.set_len(0).map(|()| file));
+    emptied.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists if path.is_dir() => {
             unwritable(path, &ErrorKind::IsADirectory.into())
         }
