@@ -136,10 +136,8 @@ impl LoginState {
             return Err(LoginError::NoPlace(why.to_owned()));
         }
         let found = found.map_err(|error| self.not_found(&error, &http))?;
-        for place in [
-            &found.metadata.authorization_endpoint,
-            &found.metadata.token_endpoint,
-        ] {
+        let metadata = &found.metadata;
+        for place in [&metadata.authorization_endpoint, &metadata.token_endpoint] {
             if let Some(why) = unfit(place) {
                 let why = format!("its authorization server leads to {place:?}, which {why}");
                 return Err(LoginError::BadAnswer(self.error(&why).to_string()));

@@ -20,10 +20,8 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Makes the folder. One in which a subfolder leads elsewhere is refused, before anything is read or written there.
 pub(super) fn prepare(data_dir: &Path) -> io::Result<()> {
     storage::create_private_dir(data_dir)?;
-    let mut folders = DataFile::FOLDERS
-        .iter()
-        .map(|folder| folder.within(data_dir));
-    folders.try_for_each(|folder| storage::refuse_link(&folder))
+    let mut folders = DataFile::FOLDERS.iter();
+    folders.try_for_each(|folder| storage::refuse_link(&folder.within(data_dir)))
 }
 
 /// The lock, the address and the keys. Cheap to clone.
@@ -80,9 +78,8 @@ impl FolderFiles {
 
     fn remove_unfinished(&self) {
         let data_dir = self.0.lock.lock().data_dir().to_owned();
-        let inside = DataFile::FOLDERS
-            .iter()
-            .map(|folder| folder.within(&data_dir));
+        let folders = DataFile::FOLDERS.iter();
+        let inside = folders.map(|folder| folder.within(&data_dir));
         let inside = inside.filter(|folder| folder.is_dir());
         for folder in inside.chain([data_dir.clone()]) {
             if let Err(error) = storage::remove_unfinished(&folder) {

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{File, TryLockError},
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -52,17 +52,13 @@ impl SecretsFile {
 
     /// Reads all secrets.
     pub(super) fn read(&self) -> Result<BTreeMap<String, Secret>, KeyringError> {
-        let mut text = String::new();
-        let opened = storage::open_private_file(&self.path, File::options().read(true));
-        let read = opened.and_then(|file| file.take(LARGEST).read_to_string(&mut text));
-        match read {
-            Ok(_) => (),
+        let read = storage::read_private_file(&self.path, LARGEST);
+        let text = match read.map(String::from_utf8) {
+            Ok(Ok(text)) => text,
+            Ok(Err(_)) => return Err(self.damaged("is damaged: it is not text")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(self.damaged("is damaged: it is not text"));
-            }
             Err(error) => return Err(self.failed("read", &error)),
-        }
+        };
         // Only the place: the parser's error could contain a part of a secret.
         let written: Written =
             serde_json::from_str(&text).map_err(|error| match error.classify() {

@@ -31,10 +31,7 @@ pub(super) use self::{
 };
 use super::{CommandFailure, Done, Location, Output};
 
-use crate::{
-    config::Variables,
-    storage::{self, DiskFault},
-};
+use crate::{config::Variables, storage};
 
 /// Run the daemon at every login
 #[derive(Debug, Subcommand)]
@@ -145,7 +142,7 @@ impl ServiceFile {
             }
             Ok(_) => Ok(Found::Foreign),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Found::Nothing),
-            Err(error) => Err(DiskFault::of("read", &self.path)(error).into()),
+            Err(error) => Err(storage::DiskFault::of("read", &self.path)(error).into()),
         }
     }
 

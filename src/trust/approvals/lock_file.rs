@@ -10,12 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{kinds::HoldReason, ledger::Ledger, utc};
-use crate::{
-    failure::in_plain_words,
-    storage::{self, in_words},
-    trust::fingerprint::Fingerprint,
-    wire::json_fault,
-};
+use crate::{failure::in_plain_words, storage, trust::fingerprint::Fingerprint, wire::json_fault};
 
 /// The version of the file format.
 const VERSION: u32 = 1;
@@ -130,7 +125,7 @@ impl Lock {
     pub fn load(file: &Path) -> Result<Self, LockError> {
         let text = storage::read_text(file, u64::MAX).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => LockError::Missing,
-            _ => LockError::Unreadable(in_words(&error)),
+            _ => LockError::Unreadable(storage::in_words(&error)),
         })?;
         Ok(Self::parse(&text)?.of_file(file))
     }
