@@ -168,14 +168,15 @@ async fn disconnect_one(
             ..ConnectRequest::usual(client)
         };
         let (places, reaching) = (home_places(files)?, reaching(files, api)?);
-        let us = our_address(files, Some(&api.0.location));
-        let shown = shown_token(&places, &us, client).filter(|_| !body.dry_run);
-        Ok((disconnect(&places, &reaching, &request, || ())?, shown))
+        let done = disconnect(&places, &reaching, &request, || ())?;
+        Ok((done, shown_token(&places, &reaching.us, client)))
     })
     .await?;
-    if let Some(token) = shown {
+    if !body.dry_run {
         let management = &api.0.management;
-        management.revoke_shown(&token, client.id()).await?;
+        management
+            .revoke_unused(client.id(), shown.as_ref())
+            .await?;
     }
     ok(&done)
 }
@@ -202,11 +203,15 @@ async fn give_own_token(
     }
     let management = &api.0.management;
     let issued = management.issue_token_to_client(client.id()).await?;
-    match write(Secret::new(issued.token), false).await {
-        Ok(connected) => ok(&OwnToken {
-            connected,
-            token: Some(issued.name),
-        }),
+    let token = Secret::new(issued.token);
+    match write(token.clone(), false).await {
+        Ok(connected) => {
+            management.revoke_unused(client.id(), Some(&token)).await?;
+            ok(&OwnToken {
+                connected,
+                token: Some(issued.name),
+            })
+        }
         Err(failure) => {
             management.revoke_token(&issued.name).await?;
             Err(failure)
@@ -217,14 +222,16 @@ async fn give_own_token(
 async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> Answer {
     let client = client_named(&client)?;
     let (connected, shown) = with_files(&api, move |files, api| {
-        take_token(&home_places(files)?, &reaching(files, api)?, client)
+        let (places, reaching) = (home_places(files)?, reaching(files, api)?);
+        let done = take_token(&places, &reaching, client)?;
+        Ok((done, shown_token(&places, &reaching.us, client)))
     })
     .await?;
     let management = &api.0.management;
-    let token = match &shown {
-        Some(token) => management.revoke_shown(token, client.id()).await?,
-        None => None,
-    };
+    let revoked = management
+        .revoke_unused(client.id(), shown.as_ref())
+        .await?;
+    let token = (!revoked.is_empty()).then(|| revoked.join(", "));
     ok(&OwnToken { connected, token })
 }
 

@@ -136,7 +136,10 @@ impl UninstallCommand {
         done.purge &= done.failures.is_empty();
         if done.purge {
             done.purge(&files);
-        } else if self.purge {
+        } else {
+            done.revoke_tokens(&files, out).await;
+        }
+        if self.purge && !done.purge {
             done.say_what_stays("correct the errors below, then run this command again", out);
         }
         done.copies = kept_copies(&places);
@@ -264,6 +267,20 @@ impl Uninstalled {
         }
         let lost = places.out_of_reach(|_| true).into_iter();
         self.failures.extend(lost.map(CommandFailure::from));
+    }
+
+    /// Revokes the tokens that were issued to the clients which are disconnected now. No daemon runs any more.
+    async fn revoke_tokens(&mut self, files: &Files, out: Output) {
+        for client in self.clients.iter().map(|one| one.client) {
+            match files.revoke_unused(client.id(), None).await {
+                Ok(names) => {
+                    for name in names {
+                        out.done(&format!("revoked the token {name:?} of {}", client.name()));
+                    }
+                }
+                Err(failure) => self.failures.push(failure.into()),
+            }
+        }
     }
 
     /// Removes the service, which ends its daemon, and ends a daemon that still runs.

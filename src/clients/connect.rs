@@ -34,7 +34,7 @@ pub struct ConnectRequest<'a> {
     pub by_process: bool,
     /// Whether only what would change is wanted.
     pub is_dry: bool,
-    /// Whether an entry that leads to us stays if somebody else may have written it: no copy of the file is without it.
+    /// Whether an entry that leads to us stays if somebody else may have written it, and we did not change it.
     pub spares_found: bool,
 }
 
@@ -180,7 +180,7 @@ pub fn connect(
         name: asked.name.unwrap_or("mcpproxy").to_owned(),
         is_exact: asked.endpoint.is_some() || asked.by_process,
     };
-    let change = connected(asked.client, &file, &wanted, &reaching.us)
+    let change = connected(asked.client, places, &file, &wanted, &reaching.us)
         .map_err(|error| refused(asked.client, &file, &error))?;
     if !change.is_needed() {
         let Reaching { us, settings, .. } = reaching;
@@ -210,8 +210,8 @@ pub fn connect(
     })
 }
 
-/// Takes us out of the file of a client, step by step: an entry that comes back may lead to us at an earlier address, and is removed, too,
-/// unless somebody may have written it before us. `between` is called between two steps. Blocks.
+/// Undoes what we changed in the file of a client, step by step where servers were moved out of it meanwhile. An entry that was there
+/// before us comes back. `between` is called between two steps. Blocks.
 pub fn disconnect(
     places: &ClientPlaces,
     reaching: &Reaching,
@@ -236,7 +236,7 @@ fn disconnect_once(
     spares_found: bool,
 ) -> Result<Connected> {
     let file = file_of(places, asked)?;
-    let change = disconnected(asked.client, &file, &reaching.us)
+    let change = disconnected(asked.client, places, &file, &reaching.us)
         .map_err(|error| refused(asked.client, &file, &error))?;
     if spares_found && change.is_found {
         return Ok(done(places, asked, change, ConnectOutcome::LeftAsFound));
@@ -268,7 +268,6 @@ pub(super) fn carry_out(
     }
     let backup = places
         .note(asked.client, &change.path)
-        .and_then(|()| places.note_folders(&change.path))
         .and_then(|()| change.write());
     let backup = backup.map_err(|error| not_written(&error))?;
     if change.after.is_none() {
@@ -348,6 +347,11 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
         ClientFileError::NotThere => {
             let hint = "GET /api/v1/clients shows which clients are connected.";
             let step = "`mcpproxy connect` shows which clients are connected";
+            return left_alone(what, hint).at_terminal(step);
+        }
+        ClientFileError::NoToken => {
+            let hint = format!("POST /api/v1/clients/{id}/disconnect disconnects it.");
+            let step = format!("`mcpproxy connect {id} --undo` disconnects it");
             return left_alone(what, hint).at_terminal(step);
         }
     };

@@ -1,44 +1,108 @@
-//! The copies that were set aside beside a client's file when our entry in it changed, and which of them is the file before that change:
-//! the one that becomes what the file says when our entry is put into it.
+//! The copies that were set aside beside a client's file when our entry in it changed: what the file said since our first change. Each
+//! change is made in the oldest of them from which the file differs by our entry alone, so that the same step leads back.
 
 use std::{fs, path::PathBuf};
 
+use serde_json::Value;
+
 use super::{
-    Client, ClientFile, ClientServer, edit,
+    Client, ClientFile, ClientPlaces, edit,
     replace::{self, CopyKind},
 };
 
-/// Where the copies are, and what they say; the newest first.
-pub(super) struct Copies(Vec<(PathBuf, String)>);
+/// What a file said since our first change, the newest first. The last one is the file before that; without a path, there was none.
+pub(super) struct Copies<'a> {
+    client: Client,
+    file: &'a ClientFile,
+    /// The name of our entry.
+    name: &'a str,
+    states: Vec<(Option<PathBuf>, String)>,
+}
 
-impl Copies {
+impl<'a> Copies<'a> {
     /// Those that can be read. Blocks.
-    pub(super) fn of(file: &ClientFile) -> Self {
+    pub(super) fn of(
+        places: &ClientPlaces,
+        client: Client,
+        file: &'a ClientFile,
+        name: &'a str,
+    ) -> Self {
         let paths = replace::backups(&file.path, CopyKind::Connect).into_iter();
-        let read = paths.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?)));
-        Self(read.collect())
+        let read = paths.filter_map(|path| {
+            fs::read_to_string(&path)
+                .ok()
+                .map(|text| (Some(path), text))
+        });
+        let mut states: Vec<(Option<PathBuf>, String)> = read.collect();
+        let is_without = |text: &str| edit::present(client, file.format, text, name) == Ok(None);
+        // Without our entry it was not yet changed, or no more.
+        if let Some(first) = states.iter().position(|(_, text)| is_without(text)) {
+            states.truncate(first + 1);
+        } else if places.is_made(&file.path) {
+            states.push((None, String::new()));
+        }
+        Self {
+            client,
+            file,
+            name,
+            states,
+        }
     }
 
-    /// What they say.
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(_, text)| &**text)
+    /// What the file said before our first change: nothing where somebody else wrote the entry, and we did not change it.
+    pub(super) fn first(&self) -> Option<&str> {
+        self.states.last().map(|(_, text)| &**text)
     }
 
-    /// Where they are.
-    pub(super) fn paths(&self) -> Vec<PathBuf> {
-        self.0.iter().map(|(path, _)| path.clone()).collect()
+    /// Whether this is the file before our first change.
+    pub(super) fn is_first(&self, at: usize) -> bool {
+        at + 1 == self.states.len()
     }
 
-    /// What the newest one says that is meant, with the copies that are of no more use once it is put back.
-    pub(super) fn restored(
+    /// Whether a text comes of another one by our entry alone.
+    fn is_made_of(&self, text: &str, before: &str) -> bool {
+        let format = self.file.format;
+        let entry = edit::present(self.client, format, text, self.name);
+        let Ok(Some(Value::Object(entry))) = entry else {
+            return false;
+        };
+        let made = edit::put(self.client, format, before, self.name, &entry);
+        made.as_deref() == Ok(text)
+    }
+
+    /// Which is the oldest from which a text differs by our entry alone.
+    pub(super) fn origin(&self, text: &str) -> Option<usize> {
+        let mut states = self.states.iter();
+        states.rposition(|(_, before)| self.is_made_of(text, before))
+    }
+
+    /// The text into which an entry is put that replaces ours in this one.
+    pub(super) fn base<'b>(&'b self, text: &'b str) -> &'b str {
+        let origin = self.origin(text).and_then(|at| self.states.get(at));
+        origin.map_or(text, |(_, before)| before.as_str())
+    }
+
+    /// The newest of which something is found, what that is, and whether a text differs from it by our entry alone.
+    pub(super) fn newest<T>(
         &self,
-        is_meant: impl Fn(&str) -> bool,
-    ) -> Option<(String, CopiesAfter)> {
-        let at = self.texts().position(is_meant)?;
-        let mut spent = self.paths();
-        spent.truncate(at + 1);
-        let (_, text) = self.0.get(at)?;
-        Some((text.clone(), CopiesAfter::WithoutRestored(spent)))
+        text: &str,
+        found: impl Fn(&str) -> Option<T>,
+    ) -> Option<(usize, T, bool)> {
+        let mut states = self.states.iter().enumerate();
+        let (at, state, found) =
+            states.find_map(|(at, (_, state))| Some((at, state, found(state)?)))?;
+        let is_alike = self.is_made_of(text, state)
+            || self.origin(text).is_some() && self.origin(text) == self.origin(state);
+        Some((at, found, is_alike))
+    }
+
+    /// The file as it was at one of them, with the copies that are of no more use once it is that again.
+    pub(super) fn restored(&self, at: usize) -> (Option<String>, CopiesAfter) {
+        let paths = self.states.iter().take(at + 1);
+        let spent = paths.filter_map(|(path, _)| path.clone()).collect();
+        let state = self.states.get(at).filter(|(path, _)| path.is_some());
+        let text = state.map(|(_, text)| text.clone());
+        (text, CopiesAfter::WithoutRestored(spent))
     }
 }
 
@@ -49,30 +113,6 @@ pub(super) enum CopiesAfter {
     OneMore,
     /// The file is what one of them was: that one and those after it are of no more use, and none comes.
     WithoutRestored(Vec<PathBuf>),
-    /// Of what was there comes one that has all that these had, but for what was changed by others since.
-    InPlaceOf(Vec<PathBuf>),
-}
-
-/// Our entry in what a client's file says now.
-pub(super) struct PresentEntry<'a> {
-    pub(super) client: Client,
-    pub(super) file: &'a ClientFile,
-    pub(super) text: &'a str,
-    pub(super) server: &'a ClientServer,
-}
-
-impl PresentEntry<'_> {
-    /// Whether a text is what the file was before this entry, if nothing else was changed since.
-    pub(super) fn comes_into(&self, before: &str) -> bool {
-        let entry = self.server.entry.as_object().cloned().unwrap_or_default();
-        let format = self.file.format;
-        let after = edit::put(self.client, format, before, &self.server.name, &entry);
-        after.as_deref() == Ok(self.text)
-    }
-
-    /// Whether a text has nothing under the name of the entry.
-    pub(super) fn is_not_in(&self, text: &str) -> bool {
-        let present = edit::present(self.client, self.file.format, text, &self.server.name);
-        present == Ok(None)
-    }
+    /// The file is without us: the one of what was there just now stays, and the oldest.
+    Retired,
 }

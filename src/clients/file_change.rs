@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{
-    Client, ClientFile, ClientServer, FoundFile,
-    copies::{Copies, CopiesAfter, PresentEntry},
+    Client, ClientFile, ClientPlaces, ClientServer, FoundFile,
+    copies::{Copies, CopiesAfter},
     edit,
     fault::FileFault,
     our_entry::{self, ConnectTarget},
@@ -28,7 +28,7 @@ pub(super) struct FileChange {
     pub before: Option<String>,
     /// What shall be there; nothing where the file is to go.
     pub after: Option<String>,
-    /// Whether somebody else may have written the entry: no copy of the file is without it.
+    /// Whether somebody else may have written the entry, and we did not change it.
     pub is_found: bool,
     /// Whether an entry that leads to us, or means us, comes back because it was there before.
     pub puts_back_another: bool,
@@ -54,6 +54,9 @@ pub(super) enum ClientFileError {
     /// The client starts a program that connects it to our address.
     #[error("`connect` does not change the arguments of mcp-remote, which hold its token, in")]
     ByBridge,
+    /// Its token is none of those that we issued to it.
+    #[error("no valid token from `connect --token` is in")]
+    NoToken,
 }
 
 impl From<FileFault> for ClientFileError {
@@ -95,12 +98,19 @@ impl FileChange {
     /// Writes it. Gives the copy of what was there, unless that was put back. Blocks.
     pub(super) fn write(&self) -> Result<Option<PathBuf>, ReplaceError> {
         let before = self.before.as_deref();
-        let Some(after) = self.after.as_deref() else {
-            return replace::remove(&self.path, before.unwrap_or_default()).map(|()| None);
+        let kind = if self.copies == CopiesAfter::Retired {
+            CopyKind::Kept
+        } else {
+            CopyKind::Connect
         };
-        let copy = replace::replace(&self.path, before, after, CopyKind::Connect)?;
+        let copy = if let Some(after) = self.after.as_deref() {
+            replace::replace(&self.path, before, after, kind)?
+        } else {
+            replace::remove(&self.path, before.unwrap_or_default())?;
+            None
+        };
         match &self.copies {
-            CopiesAfter::OneMore => {
+            CopiesAfter::OneMore if before.is_some() => {
                 let copies = replace::backups(&self.path, CopyKind::Connect);
                 // The oldest is the file before us.
                 let later = copies.split_last().map_or(&[][..], |(_, later)| later);
@@ -114,7 +124,8 @@ impl FileChange {
                 }
                 return Ok(None);
             }
-            CopiesAfter::InPlaceOf(spent) => replace::clear(&self.path, spent),
+            // Where there was no file, they are of an earlier one.
+            CopiesAfter::OneMore | CopiesAfter::Retired => replace::retire(&self.path),
         }
         Ok(copy)
     }
@@ -136,7 +147,7 @@ pub(super) fn our_entry_in<'a>(
 }
 
 /// Such an entry in a text of a file, if that can be read. Blocks.
-pub(super) fn ours_in(file: &ClientFile, text: &str, us: &OurAddress) -> Option<ClientServer> {
+fn ours_in(file: &ClientFile, text: &str, us: &OurAddress) -> Option<ClientServer> {
     our_entry_in(&file.servers_in(text).ok()?, file, us).cloned()
 }
 
@@ -153,6 +164,7 @@ pub(super) fn may_have_us(file: &ClientFile, us: &OurAddress) -> bool {
 /// What it takes to have us in this file of a client.
 pub(super) fn connected(
     client: Client,
+    places: &ClientPlaces,
     file: &ClientFile,
     wanted: &Wanted,
     us: &OurAddress,
@@ -162,10 +174,7 @@ pub(super) fn connected(
     let found = file.servers_in(text)?;
     let ours = our_entry_in(&found, file, us);
     let name = ours.map_or(&wanted.name, |server| &server.name);
-    let unchanged = FileChange {
-        is_found: ours.is_some(),
-        ..FileChange::none(file, name, before.clone())
-    };
+    let unchanged = FileChange::none(file, name, before.clone());
     let is_good =
         |server: &ClientServer| us.is_this_one(server) && has_token(server, &wanted.target);
     if ours.is_some_and(is_good) && !wanted.is_exact {
@@ -179,7 +188,8 @@ pub(super) fn connected(
     }
     let present = present.as_ref().and_then(Value::as_object);
     let entry = our_entry::entry(client, &wanted.target, name, present);
-    let after = edit::put(client, file.format, text, name, &entry)?;
+    let copies = Copies::of(places, client, file, name);
+    let after = edit::put(client, file.format, copies.base(text), name, &entry)?;
     Ok(FileChange {
         after: Some(after),
         ..unchanged
@@ -192,69 +202,53 @@ fn has_token(server: &ClientServer, target: &ConnectTarget) -> bool {
     !wants_token || server.sends_token() != Some(false)
 }
 
-/// What it takes to have us out of this file of a client: what was there before us, if nothing else was changed since, else the file
-/// without our entry.
+/// What it takes to undo our changes to this file of a client: what was there before them, if nothing else was changed since, else the
+/// file with only the entry as it was, or without it.
 pub(super) fn disconnected(
     client: Client,
+    places: &ClientPlaces,
     file: &ClientFile,
     us: &OurAddress,
 ) -> Result<FileChange, ClientFileError> {
     let text = file.text()?.ok_or(ClientFileError::NotThere)?;
     let found = file.servers_in(&text)?;
     let server = our_entry_in(&found, file, us).ok_or(ClientFileError::NotThere)?;
-    let copies = Copies::of(file);
-    let ours = PresentEntry {
-        client,
-        file,
-        text: &text,
-        server,
+    let (name, format) = (&server.name, file.format);
+    let copies = Copies::of(places, client, file, name);
+    let first = copies.first();
+    // What was moved out of the file between two changes comes back between two steps.
+    let is_moved = !replace::backups(&file.path, CopyKind::Move).is_empty();
+    let origin = copies.origin(&text);
+    let origin = origin.filter(|at| is_moved || copies.is_first(*at));
+    let (after, copies) = if let Some(at) = origin {
+        copies.restored(at)
+    } else {
+        let former = first.and_then(|first| edit::present(client, format, first, name).ok()?);
+        let after = if let Some(Value::Object(former)) = former {
+            edit::put(client, format, &text, name, &former)?
+        } else {
+            let after = edit::take_out(client, format, &text, name)?;
+            // A list that was made for us goes with us.
+            match first {
+                Some(first) if !edit::has_list(client, format, first) => {
+                    edit::without_empty_list(client, format, after)
+                }
+                _ => after,
+            }
+        };
+        (Some(after), CopiesAfter::Retired)
     };
-    let is_before_us = |before: &str| is_before_us(before, &ours, us);
-    let is_what_was = |before: &str| is_before_us(before) && ours.comes_into(before);
-    let has_copies = |kind: CopyKind| !replace::backups(&file.path, kind).is_empty();
-    // Copies may be of an earlier file, from which we were taken out. What is moved out of this one needs it.
-    let are_earlier = has_copies(CopyKind::First) && !has_copies(CopyKind::Move);
-    let is_alone = are_earlier || copies.texts().next().is_none();
-    let is_ours_alone = is_alone && is_what_was("");
-    let unchanged = FileChange {
-        after: None,
-        is_found: !is_ours_alone && !copies.texts().any(is_before_us),
-        ..FileChange::none(file, &server.name, Some(text.clone()))
+    let is_ours = |after: &String| {
+        let ours = ours_in(file, after, us);
+        ours.is_some_and(|ours| ours.name == *name)
     };
-    // One that names us at an earlier address may be what `connect` wrote then.
-    let restored = copies
-        .restored(|before| ours.is_not_in(before) && is_what_was(before))
-        .or_else(|| copies.restored(is_what_was));
-    if let Some((before, copies)) = restored {
-        return Ok(FileChange {
-            puts_back_another: ours_in(file, &before, us).is_some(),
-            after: Some(before),
-            copies,
-            ..unchanged
-        });
-    }
-    if is_ours_alone {
-        return Ok(unchanged);
-    }
-    let mut after = edit::take_out(client, file.format, &text, &server.name)?;
-    let mut before_us = copies.texts().filter(|before| is_before_us(before));
-    // A list that was made for us goes with us.
-    if before_us.any(|before| !edit::has_list(client, file.format, before)) {
-        after = edit::without_empty_list(client, file.format, after);
-    }
     Ok(FileChange {
-        after: Some(after),
-        copies: CopiesAfter::InPlaceOf(copies.paths()),
-        ..unchanged
+        is_found: first.is_none(),
+        puts_back_another: after.as_ref().is_some_and(is_ours),
+        after,
+        copies,
+        ..FileChange::none(file, name, Some(text))
     })
-}
-
-/// Whether the file said this before us. Also what leads to another one or nowhere was there before us.
-fn is_before_us(before: &str, ours: &PresentEntry<'_>, us: &OurAddress) -> bool {
-    let is_earlier =
-        |other: ClientServer| other.name == ours.server.name && !us.is_this_one(&other);
-    let is_text = ours.file.servers_in(before).is_ok();
-    is_text && ours_in(ours.file, before, us).is_none_or(is_earlier)
 }
 
 #[cfg(test)]
@@ -266,7 +260,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{clients::places::ClientPlaces, config::Listen};
+    use crate::config::Listen;
 
     const THEIRS: &str = "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n";
 
@@ -274,57 +268,90 @@ mod tests {
         OurAddress::new(Vec::new(), &Listen::default(), None)
     }
 
-    /// A file of Cursor that said `before`, into which we came.
-    fn connected_file(home: &Path, before: Option<&str>) -> (Client, ClientFile) {
+    fn wanted(path: &str) -> Wanted {
+        Wanted {
+            target: ConnectTarget::Http {
+                url: format!("http://127.0.0.1:8080{path}"),
+                token: None,
+            },
+            name: "mcpproxy".to_owned(),
+            is_exact: path != "/mcp",
+        }
+    }
+
+    /// A file of a client.
+    type Ground = (ClientPlaces, Client, ClientFile);
+
+    /// A file of Cursor that said `before`, into which we came, and whose entry then got these endpoints.
+    fn connected_file(home: &Path, before: Option<&str>, endpoints: &[&str]) -> Ground {
         let client = Client::from_word("cursor").expect("a client");
-        let places = ClientPlaces::new(home, home);
+        let mut places = ClientPlaces::new(home, home);
+        places.record = Some(home.join("record"));
         let file = places.file_to_connect(client, false).expect("it has one");
         if let Some(before) = before {
             fs::create_dir_all(file.path.parent().expect("a folder")).expect("ours");
             fs::write(&file.path, before).expect("ours");
         }
-        let wanted = Wanted {
-            target: ConnectTarget::Http {
-                url: "http://127.0.0.1:8080/mcp".to_owned(),
-                token: None,
-            },
-            name: "mcpproxy".to_owned(),
-            is_exact: false,
-        };
-        let change = connected(client, &file, &wanted, &us()).expect("it can be connected");
-        change.write().expect("it is ours");
-        (client, file)
+        for endpoint in endpoints {
+            let change = connected(client, &places, &file, &wanted(endpoint), &us());
+            places.note(client, &file.path).expect("writable");
+            change
+                .expect("it can be connected")
+                .write()
+                .expect("it is ours");
+        }
+        (places, client, file)
     }
 
     /// The text after we are out, and how many copies of the file are left.
-    fn without_us(client: Client, file: &ClientFile) -> (Option<String>, usize) {
-        let change = disconnected(client, file, &us()).expect("we are there");
+    fn without_us((places, client, file): &Ground) -> (Option<String>, usize) {
+        let change = disconnected(*client, places, file, &us()).expect("we are there");
         change.write().expect("it is ours");
-        let copies = Copies::of(file).paths().len();
+        let copies = replace::backups(&file.path, CopyKind::Connect).len();
         (file.text().expect("it can be read"), copies)
     }
 
     #[test]
     fn a_file_is_put_back_byte_for_byte() {
-        for before in [None, Some(THEIRS), Some("{}")] {
-            let home = tempfile::tempdir().expect("a folder");
-            let (client, file) = connected_file(home.path(), before);
-            assert_ne!(file.text().expect("it can be read").as_deref(), before);
-            let after = without_us(client, &file);
-            assert_eq!(after, (before.map(str::to_owned), 0));
+        let one_line = "{\"a\":1,\"mcpServers\":{\"o\":{\"command\":\"x\"}},\"b\":2}";
+        let found = "{\n  \"mcpServers\": {\n    \"mcpproxy\": {\n      \"url\": \"http://127.0.0.1:8080/mcp\"\n    }\n  }\n}\n";
+        for before in [None, Some(THEIRS), Some("{}"), Some(one_line), Some(found)] {
+            for endpoints in [&["/mcp", "/mcp/all"][..], &["/mcp/all", "/mcp/call"]] {
+                let home = tempfile::tempdir().expect("a folder");
+                let ground = connected_file(home.path(), before, endpoints);
+                let now = ground.2.text().expect("it can be read");
+                assert_ne!(now.as_deref(), before);
+                let after = without_us(&ground);
+                assert_eq!(after, (before.map(str::to_owned), 0));
+            }
         }
+    }
+
+    #[test]
+    fn an_entry_from_before_us_comes_back_into_a_file_that_was_edited() {
+        let home = tempfile::tempdir().expect("a folder");
+        let found = r#"{"mcpServers": {"mcpproxy": {"url": "http://127.0.0.1:8080/mcp", "x": 1}}}"#;
+        let ground = connected_file(home.path(), Some(found), &["/mcp/all"]);
+        let now = ground
+            .2
+            .text()
+            .expect("it can be read")
+            .expect("it is there");
+        fs::write(&ground.2.path, format!("{now}\n\n")).expect("ours");
+        assert_eq!(without_us(&ground), (Some(format!("{found}\n\n")), 0));
     }
 
     #[test]
     fn a_file_that_was_made_for_us_goes_whatever_is_left_of_an_earlier_one() {
         let home = tempfile::tempdir().expect("a folder");
-        let (client, file) = connected_file(home.path(), Some(THEIRS));
+        let ground = connected_file(home.path(), Some(THEIRS), &["/mcp"]);
+        let file = &ground.2;
         let now = file.text().expect("it can be read").expect("it is there");
         fs::write(&file.path, format!("{now}\n\n")).expect("ours");
-        without_us(client, &file);
+        without_us(&ground);
         fs::remove_file(&file.path).expect("it is there");
-        connected_file(home.path(), None);
-        assert_eq!(without_us(client, &file), (None, 1));
+        connected_file(home.path(), None, &["/mcp"]);
+        assert_eq!(without_us(&ground), (None, 0));
     }
 
     #[test]
@@ -336,19 +363,11 @@ mod tests {
             let url = format!("http://127.0.0.1:{port}/mcp");
             format!(r#"{{"mcpServers": {{"mcpproxy": {{"url": "{url}"}}}}}}"#)
         };
-        let (client, file) = connected_file(home.path(), None);
-        fs::write(&file.path, theirs(port)).expect("ours");
-        let none = disconnected(client, &file, &us()).err();
+        let ground = connected_file(home.path(), Some(&theirs(port)), &[]);
+        let (places, client, file) = &ground;
+        let none = disconnected(*client, places, file, &us()).err();
         assert_eq!(none, Some(ClientFileError::NotThere));
-        let wanted = Wanted {
-            target: ConnectTarget::Http {
-                url: "http://127.0.0.1:8080/mcp".to_owned(),
-                token: None,
-            },
-            name: "mcpproxy".to_owned(),
-            is_exact: false,
-        };
-        let connected = || connected(client, &file, &wanted, &us());
+        let connected = || connected(*client, places, file, &wanted("/mcp"), &us());
         let Err(refused) = connected() else {
             panic!("the entry is another's")
         };
@@ -359,20 +378,25 @@ mod tests {
             .expect("nothing listens there")
             .write()
             .expect("ours");
-        assert_eq!(without_us(client, &file), (Some(theirs(port)), 0));
+        assert_eq!(without_us(&ground), (Some(theirs(port)), 0));
     }
 
     #[test]
     fn what_others_changed_since_stays() {
-        let home = tempfile::tempdir().expect("a folder");
-        let (client, file) = connected_file(home.path(), Some("{}"));
-        let now = file.text().expect("it can be read").expect("it is there");
-        fs::write(&file.path, format!("{now}\n\n")).expect("ours");
-        let (after, _) = without_us(client, &file);
-        let after = after.expect("it is there");
-        assert!(
-            after.ends_with("\n\n") && !after.contains("mcpproxy"),
-            "{after}"
-        );
+        for is_changed_again in [false, true] {
+            let home = tempfile::tempdir().expect("a folder");
+            let ground = connected_file(home.path(), Some("{}"), &["/mcp"]);
+            let (places, client, file) = &ground;
+            let now = file.text().expect("it can be read").expect("it is there");
+            fs::write(&file.path, format!("{now}\n\n")).expect("ours");
+            if is_changed_again {
+                let change = connected(*client, places, file, &wanted("/mcp/all"), &us());
+                change.expect("it is ours").write().expect("it is ours");
+            }
+            let (after, copies) = without_us(&ground);
+            let after = after.expect("it is there");
+            let is_out = after.ends_with("\n\n") && !after.contains("mcpproxy");
+            assert!(is_out && copies == 0, "{after}");
+        }
     }
 }

@@ -307,7 +307,7 @@ pub fn moved_from(places: &ClientPlaces) -> Vec<PathBuf> {
 
 /// The copies of clients' files that are kept beside them, and the notes beside those copies.
 pub fn kept_copies(places: &ClientPlaces) -> Vec<PathBuf> {
-    let kinds = [CopyKind::First, CopyKind::Connect, CopyKind::Move];
+    let kinds = [CopyKind::Kept, CopyKind::Connect, CopyKind::Move];
     let of = |file: ClientFile| kinds.map(|kind| replace::backups(&file.path, kind));
     let mut copies: Vec<PathBuf> = places
         .with_noted(places.files())

@@ -5,13 +5,11 @@ use serde_json::{Map, Value, json};
 use super::{
     Client, ClientFile, ClientPlaces, ClientServer, ConnectOutcome, ConnectRequest, Connected,
     Reaching,
-    connect::{carry_out, file_of, refused},
-    copies::{Copies, CopiesAfter, PresentEntry},
+    connect::{carry_out, disconnect, file_of, refused},
+    copies::{Copies, CopiesAfter},
     edit,
     endpoint::traits_of,
-    file_change::{
-        ClientFileError, FileChange, Wanted, connected, our_entry_in, ours_in, present_entry,
-    },
+    file_change::{ClientFileError, FileChange, Wanted, connected, our_entry_in, present_entry},
     our_entry::EntryTraits,
     table::TokenPlace,
 };
@@ -29,6 +27,9 @@ const HEADERS: [&str; 2] = ["headers", "http_headers"];
 /// The key of the name of the variable with a token.
 const VARIABLE_KEY: &str = "bearer_token_env_var";
 
+/// What is done with a file whose client stays connected, or would be.
+const OUTCOMES: [ConnectOutcome; 2] = [ConnectOutcome::WouldConnect, ConnectOutcome::Connected];
+
 /// Has the entry of a client show this token. A client that is not connected, and can connect to the address, gets an entry. Blocks.
 pub fn give_token(
     places: &ClientPlaces,
@@ -39,8 +40,11 @@ pub fn give_token(
 ) -> Result<Connected> {
     let file = file_of(places, &ConnectRequest::usual(client))?;
     // One that leads to us keeps its address and its other headers.
-    let present = our_entry(&file, &reaching.us);
-    let is_new = client.speaks_http() && matches!(present, Err(ClientFileError::NotThere));
+    let is_absent = |text: String| {
+        let ours = entry_in(&text, &file, &reaching.us);
+        matches!(ours, Err(ClientFileError::NotThere))
+    };
+    let is_new = client.speaks_http() && file.text().ok().flatten().is_none_or(is_absent);
     let ours = present_entry(&file, &reaching.us);
     let traits = EntryTraits {
         is_process: false,
@@ -48,7 +52,7 @@ pub fn give_token(
     };
     let target = is_new.then(|| reaching.target(client, traits));
     let target = target.transpose()?;
-    let change = |file: &ClientFile| {
+    let change = || -> Result<FileChange, ClientFileError> {
         let name = "mcpproxy".to_owned();
         let change = if let Some(target) = target {
             let wanted = Wanted {
@@ -56,21 +60,28 @@ pub fn give_token(
                 name,
                 is_exact: false,
             };
-            connected(client, file, &wanted, &reaching.us)?
+            connected(client, places, &file, &wanted, &reaching.us)?
         } else {
-            FileChange::none(file, &name, file.text()?)
+            FileChange::none(&file, &name, file.text()?)
         };
         let text = change.after.as_deref().unwrap_or_default();
-        let ours = entry_in(text, file, &reaching.us)?;
+        let ours = entry_in(text, &file, &reaching.us)?;
         let entry = with_token(client, &ours, token.reveal());
-        let after = edit::put(client, file.format, text, &ours.name, &entry)?;
+        let before = change.before.as_deref().unwrap_or_default();
+        let copies = Copies::of(places, client, &file, &ours.name);
+        let after = edit::put(client, file.format, copies.base(before), &ours.name, &entry)?;
         Ok(FileChange {
-            name: ours.name,
+            name: ours.name.clone(),
             after: Some(after),
             ..change
         })
     };
-    carried_out(places, client, is_dry, change)
+    let change = change().map_err(|error| refused(client, &file, &error))?;
+    let request = ConnectRequest {
+        is_dry,
+        ..ConnectRequest::usual(client)
+    };
+    carry_out(places, &request, change, OUTCOMES)
 }
 
 /// The token that the entry of a client shows. Blocks.
@@ -80,87 +91,75 @@ pub fn shown_token(places: &ClientPlaces, us: &OurAddress, client: Client) -> Op
     token_of(&ours)
 }
 
-/// Puts the file back as it was before the token: byte for byte if nothing else was changed since. The token that it showed. Blocks.
-pub fn take_token(
+/// Puts the entry back as it was before we gave it a token, and the file byte for byte if nothing else was changed since. Blocks.
+pub fn take_token(places: &ClientPlaces, reaching: &Reaching, client: Client) -> Result<Connected> {
+    let request = ConnectRequest::usual(client);
+    let file = file_of(places, &request)?;
+    let change = token_taken(places, reaching, client, &file);
+    match change.map_err(|error| refused(client, &file, &error))? {
+        Some(change) => carry_out(places, &request, change, OUTCOMES),
+        None => disconnect(places, reaching, &request, || ()),
+    }
+}
+
+/// What that takes; nothing where there was no entry before the token.
+fn token_taken(
     places: &ClientPlaces,
     reaching: &Reaching,
     client: Client,
-) -> Result<(Connected, Option<Secret>)> {
-    let Reaching { us, settings, .. } = reaching;
+    file: &ClientFile,
+) -> Result<Option<FileChange>, ClientFileError> {
+    let text = file.text()?.ok_or(ClientFileError::NotThere)?;
+    let ours = entry_in(&text, file, &reaching.us)?;
+    let issued = |token: &Secret| {
+        let issued = &reaching.settings.issued;
+        issued.find(&TokenHash::of(token.reveal()))
+    };
+    let is_given = |token: &Secret| {
+        issued(token).is_some_and(|known| known.client.as_deref() == Some(client.id()))
+    };
+    if token_of(&ours).is_none_or(|token| !is_given(&token)) {
+        return Err(ClientFileError::NoToken);
+    }
     // One that was issued here and revoked since is of no more use.
     let is_good = |token: Secret| {
         let is_issued = token.reveal().starts_with(IssuedToken::PREFIX);
-        !is_issued
-            || settings
-                .issued
-                .find(&TokenHash::of(token.reveal()))
-                .is_some()
+        !is_issued || issued(&token).is_some() && !is_given(&token)
     };
-    let mut shown = None;
-    let change = |file: &ClientFile| {
-        let (text, ours) = our_entry(file, us)?;
-        shown = token_of(&ours);
-        let present = PresentEntry {
-            client,
-            file,
-            text: &text,
-            server: &ours,
+    let name = &ours.name;
+    let former = |before: &str| {
+        let entry = edit::present(client, file.format, before, name).ok()?;
+        let former = ClientServer {
+            entry: entry.unwrap_or_default(),
+            ..ClientServer::written(name)
         };
-        let former = |before: &str| {
-            let other = ours_in(file, before, us)?;
-            let is_other = other.name == ours.name && other.token() != ours.token();
-            (is_other && token_of(&other).is_none_or(is_good)).then(|| members(&other))
-        };
-        let copies = Copies::of(file);
-        let restored =
-            copies.restored(|before| former(before).is_some() && present.comes_into(before));
-        let earlier = copies.texts().find_map(former);
-        let puts_back_another = earlier.is_some();
-        let (after, copies) = if let Some(restored) = restored {
-            restored
-        } else {
-            let mut entry = without_token(members(&ours));
-            give_token_of(&mut entry, &earlier.unwrap_or_default());
-            let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
-            (after, CopiesAfter::OneMore)
-        };
-        Ok(FileChange {
-            after: Some(after),
-            puts_back_another,
-            copies,
-            ..FileChange::none(file, &ours.name, Some(text.clone()))
-        })
+        token_of(&former).is_none_or(is_good).then_some(former)
     };
-    let done = carried_out(places, client, false, change)?;
-    Ok((done, shown))
+    let copies = Copies::of(places, client, file, name);
+    let found = copies.newest(&text, former);
+    let puts_back_another = found.is_some();
+    let (after, copies) = match found {
+        Some((_, former, _)) if former.entry.is_null() => return Ok(None),
+        Some((at, _, true)) => copies.restored(at),
+        found => {
+            // Without a copy, the entry stays as it is beside its token.
+            let entry = found.map_or_else(
+                || without_token(members(&ours)),
+                |(_, former, _)| members(&former),
+            );
+            let after = edit::put(client, file.format, &text, name, &entry)?;
+            (Some(after), CopiesAfter::OneMore)
+        }
+    };
+    Ok(Some(FileChange {
+        after,
+        puts_back_another,
+        copies,
+        ..FileChange::none(file, name, Some(text))
+    }))
 }
 
-fn carried_out(
-    places: &ClientPlaces,
-    client: Client,
-    is_dry: bool,
-    change: impl FnOnce(&ClientFile) -> Result<FileChange, ClientFileError>,
-) -> Result<Connected> {
-    let asked = ConnectRequest {
-        is_dry,
-        ..ConnectRequest::usual(client)
-    };
-    let file = file_of(places, &asked)?;
-    let change = change(&file).map_err(|error| refused(client, &file, &error))?;
-    let outcomes = [ConnectOutcome::WouldConnect, ConnectOutcome::Connected];
-    carry_out(places, &asked, change, outcomes)
-}
-
-/// The text of the file, and the entry in it that leads to our address: a program that it starts needs no token.
-fn our_entry(
-    file: &ClientFile,
-    us: &OurAddress,
-) -> Result<(String, ClientServer), ClientFileError> {
-    let text = file.text()?.ok_or(ClientFileError::NotThere)?;
-    let ours = entry_in(&text, file, us)?;
-    Ok((text, ours))
-}
-
+/// The entry that leads to our address: a program that it starts needs no token.
 fn entry_in(
     text: &str,
     file: &ClientFile,
@@ -213,19 +212,6 @@ fn without_token(mut entry: Map<String, Value>) -> Map<String, Value> {
         }
     }
     entry
-}
-
-/// Gives an entry the headers that another one has, or its variable with a token.
-fn give_token_of(entry: &mut Map<String, Value>, other: &Map<String, Value>) {
-    for key in HEADERS {
-        if let Some(Value::Object(theirs)) = other.get(key)
-            && let Value::Object(headers) = entry.entry(key).or_insert_with(|| json!({}))
-        {
-            headers.extend(theirs.clone());
-        }
-    }
-    let variable = other.get(VARIABLE_KEY).cloned();
-    entry.extend(variable.map(|variable| (VARIABLE_KEY.to_owned(), variable)));
 }
 
 /// The token that stands in an entry.

@@ -48,8 +48,8 @@ pub(super) enum CopyKind {
     Connect,
     /// Its servers were moved to us.
     Move,
-    /// It is the file as it was before us, of no use to us any more.
-    First,
+    /// It is of no use to us any more: the file before us, or just before we left it.
+    Kept,
 }
 
 impl CopyKind {
@@ -58,7 +58,7 @@ impl CopyKind {
         match self {
             Self::Connect => ".before-mcpproxy-",
             Self::Move => ".servers-before-mcpproxy-",
-            Self::First => ".first-before-mcpproxy-",
+            Self::Kept => ".kept-before-mcpproxy-",
         }
     }
 }
@@ -152,14 +152,18 @@ pub(super) fn made(copy: &Path) -> Option<&str> {
     Some(copy.to_str()?.rsplit_once("before-mcpproxy-")?.1)
 }
 
-/// Removes copies of a file that are of no more use, the newest first. The oldest is the file before us and stays, unless there is one.
-pub(super) fn clear(path: &Path, spent: &[PathBuf]) {
-    let is_kept = !backups(path, CopyKind::First).is_empty();
-    for (n, copy) in spent.iter().enumerate() {
+/// Keeps of the copies beside a file without us the oldest, which is the file before us, and the newest.
+pub(super) fn retire(path: &Path) {
+    let kinds = [CopyKind::Connect, CopyKind::Kept];
+    let mut copies = kinds.map(|kind| backups(path, kind)).concat();
+    copies.sort_by(|one, other| made(one).cmp(&made(other)));
+    let last = copies.len().saturating_sub(1);
+    for (n, copy) in copies.iter().enumerate() {
         // What is left of them does no harm.
-        let _ = if n + 1 == spent.len() && !is_kept {
-            let first = free_backup(&real(path), CopyKind::First, SystemTime::now());
-            fs::rename(copy, first)
+        let _ = if n == 0 || n == last {
+            let [connect, kept] = kinds.map(CopyKind::infix);
+            let name = copy.file_name().unwrap_or_default().to_string_lossy();
+            fs::rename(copy, copy.with_file_name(name.replace(connect, kept)))
         } else {
             fs::remove_file(copy)
         };
@@ -169,7 +173,7 @@ pub(super) fn clear(path: &Path, spent: &[PathBuf]) {
 /// Removes the copies of a file that is again what it was before us, and from which nothing is moved: they are of no more use.
 pub(super) fn clear_if_restored(path: &Path) {
     let mut copies = backups(path, CopyKind::Connect);
-    copies.extend(backups(path, CopyKind::First));
+    copies.extend(backups(path, CopyKind::Kept));
     let oldest = copies.last().and_then(|before| fs::read(before).ok());
     let is_restored = oldest.is_some() && oldest == fs::read(path).ok();
     if is_restored && backups(path, CopyKind::Move).is_empty() {

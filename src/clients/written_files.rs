@@ -1,5 +1,5 @@
-//! The files of clients outside their usual places that we wrote to, such as those of projects, and the folders that were made for files.
-//! Each is noted in the data folder before it is written, so that every way back finds it, wherever one stands. Blocks.
+//! The files of clients that we wrote to, and which of them and of their folders we made. Each is noted in the data folder before it is
+//! written, so that every way back finds it, wherever one stands. Blocks.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use crate::{
 /// Stands before the path of a file or folder in which nothing is left to undo, in place of a client.
 const UNDONE: &str = "-";
 
-/// Stands before the path of a folder that was made for a file, in place of a client.
+/// Stands before the path of a folder that was made for a file, in place of a client, and before the client of a file that was made.
 const MADE: &str = "+";
 
 /// Limit: far more than the files of all projects of a person.
@@ -44,34 +44,24 @@ impl ClientPlaces {
     /// The files that were noted.
     pub(super) fn noted(&self) -> Vec<ClientFile> {
         let mut lines = self.lines();
-        lines.retain(|(word, _)| ![UNDONE, MADE].contains(&&**word));
+        lines.retain(|(word, _)| word != UNDONE && !word.trim_start_matches(MADE).is_empty());
         let file = |(client, path): (String, PathBuf)| ClientFile {
-            client: Client::from_word(&client),
+            client: Client::from_word(client.trim_start_matches(MADE)),
             ..self.named(&path)
         };
         lines.into_iter().map(file).collect()
     }
 
-    /// Notes the folders that are about to be made for a file.
-    pub(super) fn note_folders(&self, file: &Path) -> Result<(), ReplaceError> {
-        let Some(record) = &self.record else {
-            return Ok(());
-        };
-        let mut absent = file
-            .ancestors()
-            .skip(1)
-            .take_while(|folder| !folder.exists());
-        absent.try_for_each(|folder| append(record, MADE, folder).map_err(failed("write", record)))
+    /// Whether a file or folder was made by us.
+    pub(super) fn is_made(&self, path: &Path) -> bool {
+        let mut lines = self.lines().into_iter();
+        lines.any(|(word, known)| known == path && word.starts_with(MADE))
     }
 
     /// Removes the folders that were made for a file that is gone, as far as they are empty.
     pub(super) fn clear_folders(&self, file: &Path) {
-        let lines = self.lines();
-        let is_made = |folder: &&Path| {
-            let mut lines = lines.iter();
-            lines.any(|(word, path)| word == MADE && path == folder)
-        };
-        for folder in file.ancestors().skip(1).take_while(is_made) {
+        let folders = file.ancestors().skip(1);
+        for folder in folders.take_while(|folder| self.is_made(folder)) {
             // One that is not empty ends it.
             let (Ok(()), Some(record)) = (fs::remove_dir(folder), &self.record) else {
                 break;
@@ -102,18 +92,20 @@ impl ClientPlaces {
         self.noted().into_iter().filter_map(why).collect()
     }
 
-    /// Strikes a file from the record if nothing is left to undo in it.
+    /// Strikes a file from the record if nothing is left to undo in it, and its copies are found without.
     pub(super) fn forget_undone(&self, file: &ClientFile, us: &OurAddress) {
-        let kinds = [CopyKind::First, CopyKind::Connect, CopyKind::Move];
+        let kinds = [CopyKind::Move, CopyKind::Kept, CopyKind::Connect];
         let has_copy = |kind| !replace::backups(&file.path, kind).is_empty();
-        let is_noted = self.noted().iter().any(|known| known.path == file.path);
-        if let Some(record) = &self.record
-            && is_noted
+        let of_use = if self.is_usual(&file.path) { 1 } else { 3 };
+        let is_kept = kinds.into_iter().take(of_use).any(has_copy);
+        let mut noted = self.noted().into_iter();
+        let noted = noted.find(|known| known.path == file.path);
+        if let (Some(record), Some(client)) = (&self.record, noted.and_then(|noted| noted.client))
             && !may_have_us(file, us)
-            && !kinds.into_iter().any(has_copy)
         {
+            let word = if is_kept { client.id() } else { UNDONE };
             // A file that stays in the record is only read once more.
-            let _ = append(record, UNDONE, &file.path);
+            let _ = append(record, word, &file.path);
         }
     }
 
@@ -127,15 +119,21 @@ impl ClientPlaces {
         files
     }
 
-    /// Notes a file that is about to be written, unless it is found without.
+    /// Notes a file that is about to be written, and if it is about to be made, that and its folders which are.
     pub(super) fn note(&self, client: Client, file: &Path) -> Result<(), ReplaceError> {
-        let is_noted = || self.noted().iter().any(|known| known.path == file);
-        match &self.record {
-            Some(record) if !self.is_usual(file) && !is_noted() => {
-                append(record, client.id(), file).map_err(failed("write", record))
-            }
-            _ => Ok(()),
-        }
+        let Some(record) = &self.record else {
+            return Ok(());
+        };
+        let is_new = !file.exists();
+        let mut noted = self.noted().into_iter();
+        let is_noted = noted.any(|known| known.path == file && (!is_new || self.is_made(file)));
+        let word = format!("{}{}", if is_new { MADE } else { "" }, client.id());
+        let line = (!is_noted).then_some((&*word, file));
+        let folders = file.ancestors().skip(1);
+        let absent = folders.take_while(|folder| !folder.exists());
+        let mut lines = line.into_iter().chain(absent.map(|folder| (MADE, folder)));
+        let noted = lines.try_for_each(|(word, path)| append(record, word, path));
+        noted.map_err(failed("write", record))
     }
 }
 

@@ -101,21 +101,27 @@ impl<B: Backing> Management<B> {
         self.issue_token(new, None).await
     }
 
-    /// The name of a token that [`Self::issue_token_to_client`] issued to this client, by its text.
-    pub async fn name_of_token(&self, token: &Secret, client: &str) -> Result<Option<String>> {
+    /// The names of the tokens that [`Self::issue_token_to_client`] issued to this client, but for the one that its entry shows.
+    pub async fn unused_tokens_of(
+        &self,
+        client: &str,
+        shown: Option<&Secret>,
+    ) -> Result<Vec<String>> {
         let known = self.issued_tokens("its token was not revoked").await?;
-        let found = known.find(&TokenHash::of(token.reveal()));
-        let found = found.filter(|token| token.client.as_deref() == Some(client));
-        Ok(found.map(|token| token.name.clone()))
+        let shown = shown.map(|token| TokenHash::of(token.reveal()));
+        let unused = known
+            .iter()
+            .filter(|token| token.client.as_deref() == Some(client) && Some(token.hash) != shown);
+        Ok(unused.map(|token| token.name.clone()).collect())
     }
 
-    /// Revokes the token with this text, if it was issued to this client. Gives its name.
-    pub async fn revoke_shown(&self, token: &Secret, client: &str) -> Result<Option<String>> {
-        let name = self.name_of_token(token, client).await?;
-        if let Some(name) = &name {
+    /// Revokes those tokens. Gives their names.
+    pub async fn revoke_unused(&self, client: &str, shown: Option<&Secret>) -> Result<Vec<String>> {
+        let names = self.unused_tokens_of(client, shown).await?;
+        for name in &names {
             self.revoke_token(name).await?;
         }
-        Ok(name)
+        Ok(names)
     }
 
     /// Revokes a token: requests with it are refused from now on, and its sessions and streams end.

@@ -12,13 +12,12 @@ use self::{file::say_done, own_token::change_own_token};
 use super::{CommandFailure, Done, Location, OrUndone, Output, connection, output, token};
 use crate::{
     clients::{
-        Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
-        client_of_word, connect, disconnect, endpoint_path, entry_name, home_places, is_free,
-        judged_rows, may_be_connected, our_address, shown_token,
+        Client, ClientList, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, Reaching,
+        check_endpoint, client_of_word, connect, disconnect, endpoint_path, entry_name,
+        home_places, is_free, judged_rows, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
     management::{Files, ServerList},
-    text::secret::Secret,
 };
 
 /// Connect your AI clients, or show which are connected
@@ -155,7 +154,7 @@ impl ConnectCommand {
         Client::all().filter(is_chosen).collect()
     }
 
-    /// Connects a client or disconnects it. If its entry does not send the token any more that was issued to it, that token is revoked.
+    /// Connects a client or disconnects it, and then revokes the tokens that were issued to it, unless its entry shows one.
     async fn change(
         &self,
         files: &Files,
@@ -174,8 +173,6 @@ impl ConnectCommand {
             is_dry: self.dry_run,
             spares_found: self.all,
         };
-        let sent = || shown_token(places, &reaching.us, client);
-        let before = sent().filter(|_| !self.project);
         let done = if self.undo {
             disconnect(places, reaching, &request, || ())?
         } else {
@@ -188,13 +185,14 @@ impl ConnectCommand {
                 "{client}'s entry keeps its name {kept:?}; --name is for a new entry"
             ));
         }
-        let is_sent = |token: &Secret| sent().is_some_and(|now| now.reveal() == token.reveal());
-        if let Some(token) = before.filter(|token| !is_sent(token))
-            && let Some(name) = files.name_of_token(&token, client.id()).await?
-        {
-            let mut daemon = connection::open_or_files(files, out).await?;
-            token::revoke(&mut daemon, &name).await?;
-            out.done(&format!("revoked its token {name:?}"));
+        let is_found = done.outcome == ConnectOutcome::LeftAsFound;
+        if self.undo && !self.dry_run && !self.project && !is_found {
+            let shown = shown_token(places, &reaching.us, client);
+            for name in files.unused_tokens_of(client.id(), shown.as_ref()).await? {
+                let mut daemon = connection::open_or_files(files, out).await?;
+                token::revoke(&mut daemon, &name).await?;
+                out.done(&format!("revoked its token {name:?}"));
+            }
         }
         Ok(done)
     }

@@ -52,6 +52,7 @@ pub(super) async fn change_own_token(
             let and = token.map(|token| format!("; revoked its token {token:?}"));
             let done = match outcome {
                 ConnectOutcome::PutBack => "restored",
+                ConnectOutcome::Disconnected => "removed mcpproxy from",
                 _ => "removed the token from",
             };
             out.done(&format!("{done} {file}{}", and.unwrap_or_default()));

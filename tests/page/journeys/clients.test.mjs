@@ -321,7 +321,8 @@ test("requiring tokens names the clients that would be refused, and gives each a
   const leaving = page.getByRole("group", { name: "Disconnect Cursor?" });
   await leaving.getByText("mcpproxy revokes the client’s own token.").waitFor();
   await leaving.getByRole("button", { name: "Disconnect Cursor" }).click();
-  await page.locator("#toast", { hasText: "Disconnected Cursor" }).waitFor();
+  await page.locator("#toast", { hasText: "Restored the earlier entry of Cursor" }).waitFor();
+  assert.equal(here.read(".cursor/mcp.json"), before_);
   assert.equal(await status(another), 401);
   await go("/ui/settings");
   await page.getByText("tokens required").waitFor();

@@ -91,12 +91,12 @@ export function clients(frame) {
 
   /** Whoever showed a token of its own shows another one once it is connected again. */
   const write = (title, client, verb, showsToken) => act(client, async () => {
-    await send(client, verb, {});
+    const { outcome } = await send(client, verb, {});
     if (verb === "connect" && showsToken) await send(client, "token", {});
     looking = null;
     await load();
     const back = verb === "connect" ? "disconnect" : "connect";
-    toast(verb === "connect" ? `Connected. Restart ${title}.` : `Disconnected ${title}`, () => write(title, client, back, showsToken));
+    toast(verb === "connect" ? `Connected. Restart ${title}.` : outcome === "put_back" ? `Restored the earlier entry of ${title}` : `Disconnected ${title}`, () => write(title, client, back, showsToken));
   });
 
   const short = (path) => (path.startsWith(`${list.home}/`) ? `~${path.slice(list.home.length)}` : path);
