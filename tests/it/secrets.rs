@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod secret_service;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
 use crate::support::prelude::*;
 
 /// What `mcpproxy secret …` came to.
@@ -205,14 +207,25 @@ async fn a_secret_in_use_is_removed_only_after_a_yes() {
             .args(["-qec", &words.join(" "), "/dev/null"])
             .env("HOME", home.folder())
             .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped());
-        let (ended, shown, _) = home.run(terminal, answer).await;
-        assert_eq!(ended, code, "{shown}");
-        assert!(
-            shown.contains("Remove key? up cannot be used without it. [y/N]"),
-            "{shown}"
-        );
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped());
+        let mut running = terminal.spawn().expect("the program starts");
+        let mut stdin = running.stdin.take().expect("a pipe");
+        let mut stdout = running.stdout.take().expect("a pipe");
+        // Typed when the question stands there; what comes before does not count.
+        let mut shown = Vec::new();
+        let question = "Remove key? up cannot be used without it. [y/N]";
+        let reading = async {
+            while !String::from_utf8_lossy(&shown).contains(question) {
+                let read = stdout.read_buf(&mut shown).await.expect("it is open");
+                assert!(read > 0, "{}", String::from_utf8_lossy(&shown));
+            }
+        };
+        within("the question", reading).await;
+        stdin.write_all(answer.as_bytes()).await.expect("it reads");
+        let ended = within("the command to end", running.wait()).await;
+        let ended = ended.expect("it ran").code();
+        assert_eq!(ended, Some(code), "{}", String::from_utf8_lossy(&shown));
         let listed = secret(&home, &["list"], "").await;
         let is_there = listed.stdout.contains("secrets.json");
         assert_eq!(is_there, code != 0, "{}", listed.stdout);

@@ -183,7 +183,7 @@ fn what_leads_nowhere_and_what_cannot_be_read_is_said() {
     says(&findings, DoctorSeverity::Fail, &["/no/such/mcpproxy"]);
     for (rest, why) in [
         (r#"/p/work""#, "/mcp/p/work"),
-        (r#"/server/gone""#, "/mcp/server/gone"),
+        (r#"/server/left""#, "/mcp/server/left"),
         (
             r#"", "headers": { "Authorization": "Bearer mcpp_gone" }"#,
             "its token was revoked",

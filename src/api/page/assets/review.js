@@ -196,15 +196,13 @@ export function review(wanted, frame) {
   function contact() {
     if (!shown.unseen) return null;
     if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `mcpproxy ${contacts(shown.server)} the server to list its tools, and calls none of them.`);
-    const why = shown.inspected
-      ? `“List its tools” ${contacts(shown.server)} the server once, and calls no tool.`
-      : shown.contact_error
-      ? "mcpproxy tried to list them and failed. Try again with “List its tools”."
+    const once = `“List its tools” ${contacts(shown.server)} the server once, and calls no tool.`;
+    const why = shown.inspected ? once
+      : shown.contact_error ? "mcpproxy tried to list them and failed. Try again with “List its tools”."
       : shown.awaits_contact && shown.entry_review && !shown.entry_review.is_new
       ? `An agent changed the entry, so mcpproxy stopped the server. “List its tools” ${contacts(shown.server)} the server once with the new entry, and calls no tool.`
-      : shown.awaits_contact
-      ? `An agent wrote the entry, so mcpproxy has neither started nor contacted the server. “List its tools” ${contacts(shown.server)} the server once, and calls no tool.`
-      : `mcpproxy has not listed them yet. “List its tools” ${contacts(shown.server)} the server once, and calls no tool.`;
+      : shown.awaits_contact ? `An agent wrote the entry, so mcpproxy has neither started nor contacted the server. ${once}`
+      : `mcpproxy has not listed them yet. ${once}`;
     return [note("held", [h("b", shown.inspected ? "The server lists nothing to review. " : `mcpproxy does not know the server’s ${shown.server.tools ? "current " : ""}tools. `), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
   }
 
