@@ -76,7 +76,8 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) enabled_tools: Option<Globs>,
     /// Globs of the server's tool names; mcpproxy never offers these tools.
     pub(in crate::config) disabled_tools: Globs,
-    /// Whether a tool whose definition changed is held until you approve it (hold), or usable at once (allow).
+    /// Whether a tool whose definition changed is held until you approve it (hold), or usable at once (allow). With allow, dangerous
+    /// findings hold nothing of this server, not even new tools.
     pub(in crate::config) tool_changes: ToolChanges,
     /// Whether agents can use new tools of this server at once, except those with dangerous findings (allow), or only after you approve
     /// them (hold). Default: the top-level `new_tools`.
