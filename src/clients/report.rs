@@ -406,6 +406,9 @@ impl ImportReport {
             if is_held {
                 entry.insert("quarantined".to_owned(), json!(true));
             }
+            if server.disabled && key_for_off(&entry).is_none_or(|key| key == "quarantined") {
+                entry.insert("enabled".to_owned(), json!(false));
+            }
             Some((at, server.new_name()?.to_owned(), entry))
         });
         entries.collect()
