@@ -168,17 +168,37 @@ async fn disconnect_one(
             ..ConnectRequest::usual(client)
         };
         let (places, reaching) = (home_places(files)?, reaching(files, api)?);
-        let done = disconnect(&places, &reaching, &request, || ())?;
+        let done = disconnect(&places, &reaching, &request, || ());
         Ok((done, shown_token(&places, &reaching.us, client)))
     })
     .await?;
-    if !body.dry_run {
-        let management = &api.0.management;
-        management
-            .revoke_unused(client.id(), shown.as_ref())
-            .await?;
+    if body.dry_run {
+        return ok(&done?);
     }
-    ok(&done)
+    ok(&without_tokens(&api, client, done, shown).await?)
+}
+
+/// Revokes the tokens of a client that was undone, unless its entry shows one. That does not depend on what its file says.
+async fn without_tokens(
+    api: &Api,
+    client: Client,
+    done: Result<Connected>,
+    shown: Option<Secret>,
+) -> Result<Connected> {
+    let management = &api.0.management;
+    let revoked_tokens = management
+        .revoke_unused(client.id(), shown.as_ref())
+        .await?;
+    match done {
+        Err(failure) if !revoked_tokens.is_empty() => {
+            let names = revoked_tokens.join(", ");
+            Err(failure.with_outcome(&format!("only its token was revoked, {names}")))
+        }
+        done => Ok(Connected {
+            revoked_tokens,
+            ..done?
+        }),
+    }
 }
 
 async fn give_own_token(
@@ -221,16 +241,14 @@ async fn give_own_token(
 
 async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> Answer {
     let client = client_named(&client)?;
-    let (connected, shown) = with_files(&api, move |files, api| {
+    let (done, shown) = with_files(&api, move |files, api| {
         let (places, reaching) = (home_places(files)?, reaching(files, api)?);
-        let done = take_token(&places, &reaching, client)?;
+        let done = take_token(&places, &reaching, client);
         Ok((done, shown_token(&places, &reaching.us, client)))
     })
     .await?;
-    let management = &api.0.management;
-    let revoked = management
-        .revoke_unused(client.id(), shown.as_ref())
-        .await?;
+    let connected = without_tokens(&api, client, done, shown).await?;
+    let revoked = &connected.revoked_tokens;
     let token = (!revoked.is_empty()).then(|| revoked.join(", "));
     ok(&OwnToken { connected, token })
 }

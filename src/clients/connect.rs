@@ -65,6 +65,9 @@ pub struct Connected {
     /// The changed lines, `-` old and `+` new, with secrets masked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<String>,
+    /// The names of the client's tokens from `--token` that were revoked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub revoked_tokens: Vec<String>,
     /// Whether the client was found on this machine.
     pub is_found: bool,
     /// The command that disconnects it, and where.
@@ -87,6 +90,8 @@ pub enum ConnectOutcome {
     Disconnected,
     /// Unchanged, because the entry is older than the connection.
     LeftAsFound,
+    /// Unchanged, because nothing in the file can be undone; the client only had a token.
+    NotInFile,
     /// The former entry of that name is restored.
     PutBack,
     /// Would be connected.
@@ -137,7 +142,7 @@ pub fn entry_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Whether the file of a client has our entry, or cannot be read, so that it may have it. Blocks.
+/// Whether the file of a client has our entry, or cannot be read, so that it may have it, or a token is left of it. Blocks.
 pub fn may_be_connected(
     places: &ClientPlaces,
     reaching: &Reaching,
@@ -146,6 +151,7 @@ pub fn may_be_connected(
 ) -> bool {
     let file = places.file_to_connect(client, is_for_project);
     file.is_some_and(|file| may_have_us(&file, &reaching.us))
+        || !is_for_project && reaching.has_issued_to(client)
 }
 
 /// All files that have our entry or may have it: the person's, and the others that we wrote to. Blocks.
@@ -236,8 +242,10 @@ fn disconnect_once(
     spares_found: bool,
 ) -> Result<Connected> {
     let file = file_of(places, asked)?;
-    let change = disconnected(asked.client, places, &file, &reaching.us)
-        .map_err(|error| refused(asked.client, &file, &error))?;
+    let change = match disconnected(asked.client, places, &file, &reaching.us) {
+        Ok(change) => change,
+        Err(error) => return not_undone(places, reaching, asked, &file, &error),
+    };
     if spares_found && change.is_found {
         return Ok(done(places, asked, change, ConnectOutcome::LeftAsFound));
     }
@@ -250,6 +258,23 @@ fn disconnect_once(
         places.forget_undone(&file, &reaching.us);
     }
     Ok(done)
+}
+
+/// The outcome where nothing in a file can be undone: that fails, unless there is a token of the client that can be revoked.
+pub(super) fn not_undone(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+    file: &ClientFile,
+    error: &ClientFileError,
+) -> Result<Connected> {
+    let is_of_person = asked.file.is_none() && !asked.is_for_project;
+    let is_read = !matches!(error, ClientFileError::Fault(_));
+    if !is_of_person || !is_read || !reaching.has_issued_to(asked.client) {
+        return Err(refused(asked.client, file, error));
+    }
+    let change = FileChange::none(file, "mcpproxy", None);
+    Ok(done(places, asked, change, ConnectOutcome::NotInFile))
 }
 
 pub(super) fn carry_out(
@@ -308,6 +333,7 @@ fn done(
         outcome,
         backup: None,
         diff: Vec::new(),
+        revoked_tokens: Vec::new(),
         is_found: is_for_project || places.is_present(client),
         lacks_token: false,
     }

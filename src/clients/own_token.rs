@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Client, ClientFile, ClientPlaces, ClientServer, ConnectOutcome, ConnectRequest, Connected,
     Reaching,
-    connect::{carry_out, disconnect, file_of, refused},
+    connect::{carry_out, disconnect, file_of, not_undone, refused},
     copies::{Copies, CopiesAfter},
     edit,
     endpoint::traits_of,
@@ -96,9 +96,10 @@ pub fn take_token(places: &ClientPlaces, reaching: &Reaching, client: Client) ->
     let request = ConnectRequest::usual(client);
     let file = file_of(places, &request)?;
     let change = token_taken(places, reaching, client, &file);
-    match change.map_err(|error| refused(client, &file, &error))? {
-        Some(change) => carry_out(places, &request, change, OUTCOMES),
-        None => disconnect(places, reaching, &request, || ()),
+    match change {
+        Ok(Some(change)) => carry_out(places, &request, change, OUTCOMES),
+        Ok(None) => disconnect(places, reaching, &request, || ()),
+        Err(error) => not_undone(places, reaching, &request, &file, &error),
     }
 }
 

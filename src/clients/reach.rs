@@ -70,6 +70,12 @@ impl Reaching {
         })
     }
 
+    /// Whether there is a token that `connect --token` issued to this client.
+    pub(super) fn has_issued_to(&self, client: Client) -> bool {
+        let mut issued = self.settings.issued.iter();
+        issued.any(|token| token.client.as_deref() == Some(client.id()))
+    }
+
     /// For one client, whose entry has these traits.
     pub(super) fn target(&self, client: Client, traits: EntryTraits) -> Result<ConnectTarget> {
         if traits.is_process || !client.speaks_http() {

@@ -42,6 +42,7 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
         ConnectOutcome::LeftAsFound => out.done(&format!(
             "kept {name:?} in {file}, which may be yours; {undo} removes it"
         )),
+        ConnectOutcome::NotInFile => out.done(&format!("mcpproxy is not in {file}")),
         ConnectOutcome::WouldConnect | ConnectOutcome::WouldDisconnect => {
             out.note(&format!("would change {file}; nothing was written"));
             output::print_foreign_text(&done.diff.join("\n"))?;

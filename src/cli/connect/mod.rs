@@ -12,9 +12,9 @@ use self::{file::say_done, own_token::change_own_token};
 use super::{CommandFailure, Done, Location, OrUndone, Output, connection, output, token};
 use crate::{
     clients::{
-        Client, ClientList, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, Reaching,
-        check_endpoint, client_of_word, connect, disconnect, endpoint_path, entry_name,
-        home_places, is_free, judged_rows, may_be_connected, our_address, shown_token,
+        Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
+        client_of_word, connect, disconnect, endpoint_path, entry_name, home_places, is_free,
+        judged_rows, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
     management::{Files, ServerList},
@@ -154,7 +154,8 @@ impl ConnectCommand {
         Client::all().filter(is_chosen).collect()
     }
 
-    /// Connects a client or disconnects it, and then revokes the tokens that were issued to it, unless its entry shows one.
+    /// Connects a client or disconnects it, and then revokes the tokens that were issued to it, unless its entry shows one. That does not
+    /// depend on what its file says.
     async fn change(
         &self,
         files: &Files,
@@ -173,26 +174,36 @@ impl ConnectCommand {
             is_dry: self.dry_run,
             spares_found: self.all,
         };
-        let done = if self.undo {
-            disconnect(places, reaching, &request, || ())?
+        let mut done = if self.undo {
+            disconnect(places, reaching, &request, || ())
         } else {
-            connect(places, reaching, &request)?
+            connect(places, reaching, &request)
         };
-        say_done(&done, places, out)?;
+        if let Ok(done) = &done {
+            say_done(done, places, out)?;
+        }
+        if self.undo && !self.project {
+            let shown = shown_token(places, &reaching.us, client).filter(|_| !self.dry_run);
+            let names = files.unused_tokens_of(client.id(), shown.as_ref()).await?;
+            for name in &names {
+                if self.dry_run {
+                    out.note(&format!("would revoke its token {name:?}"));
+                    continue;
+                }
+                let mut daemon = connection::open_or_files(files, out).await?;
+                token::revoke(&mut daemon, name).await?;
+                out.done(&format!("revoked its token {name:?}"));
+            }
+            if let (Ok(done), false) = (&mut done, self.dry_run) {
+                done.revoked_tokens = names;
+            }
+        }
+        let done = done?;
         if self.name.as_ref().is_some_and(|name| *name != done.name) {
             let (client, kept) = (client.name(), &done.name);
             out.note(&format!(
                 "{client}'s entry keeps its name {kept:?}; --name is for a new entry"
             ));
-        }
-        let is_found = done.outcome == ConnectOutcome::LeftAsFound;
-        if self.undo && !self.dry_run && !self.project && !is_found {
-            let shown = shown_token(places, &reaching.us, client);
-            for name in files.unused_tokens_of(client.id(), shown.as_ref()).await? {
-                let mut daemon = connection::open_or_files(files, out).await?;
-                token::revoke(&mut daemon, &name).await?;
-                out.done(&format!("revoked its token {name:?}"));
-            }
         }
         Ok(done)
     }

@@ -51,6 +51,7 @@ pub(super) async fn change_own_token(
         token if revokes => {
             let and = token.map(|token| format!("; revoked its token {token:?}"));
             let done = match outcome {
+                ConnectOutcome::NotInFile => "left unchanged:",
                 ConnectOutcome::PutBack => "restored",
                 ConnectOutcome::Disconnected => "removed mcpproxy from",
                 _ => "removed the token from",
