@@ -11,6 +11,7 @@ use super::{
     endpoint::traits_of,
     file_change::{ClientFileError, FileChange, Wanted, connected, our_entry_in, present_entry},
     our_entry::EntryTraits,
+    sent_token::{TOKEN_VARIABLE, VARIABLES},
     table::TokenPlace,
 };
 use crate::{
@@ -111,7 +112,7 @@ fn token_taken(
     file: &ClientFile,
 ) -> Result<Option<FileChange>, ClientFileError> {
     let text = file.text()?.ok_or(ClientFileError::NotThere)?;
-    let ours = entry_in(&text, file, &reaching.us)?;
+    let ours = here_in(&text, file, &reaching.us)?;
     let issued = |token: &Secret| {
         let issued = &reaching.settings.issued;
         issued.find(&TokenHash::of(token.reveal()))
@@ -119,8 +120,9 @@ fn token_taken(
     let is_given = |token: &Secret| {
         issued(token).is_some_and(|known| known.client.as_deref() == Some(client.id()))
     };
-    if token_of(&ours).is_none_or(|token| !is_given(&token)) {
-        return Err(ClientFileError::NoToken);
+    // A program of ours that was given one gives it back; the arguments of another one stay as they are.
+    if ours.is_bridged() || token_of(&ours).is_none_or(|token| !is_given(&token)) {
+        return Err(with_address(ours).err().unwrap_or(ClientFileError::NoToken));
     }
     // One that was issued here and revoked since is of no more use.
     let is_good = |token: Secret| {
@@ -160,15 +162,27 @@ fn token_taken(
     }))
 }
 
-/// The entry that leads to our address: a program that it starts needs no token.
-fn entry_in(
+/// The entry that leads to us.
+fn here_in(
     text: &str,
     file: &ClientFile,
     us: &OurAddress,
 ) -> Result<ClientServer, ClientFileError> {
     let found = file.servers_in(text)?;
     let ours = our_entry_in(&found, file, us).filter(|ours| us.is_this_one(ours));
-    let ours = ours.ok_or(ClientFileError::NotThere)?.clone();
+    ours.cloned().ok_or(ClientFileError::NotThere)
+}
+
+/// The entry that leads to our address: a program that it starts needs no token.
+fn entry_in(
+    text: &str,
+    file: &ClientFile,
+    us: &OurAddress,
+) -> Result<ClientServer, ClientFileError> {
+    with_address(here_in(text, file, us)?)
+}
+
+fn with_address(ours: ClientServer) -> Result<ClientServer, ClientFileError> {
     match ours.command() {
         Some(_) if ours.is_bridged() => Err(ClientFileError::ByBridge),
         Some(_) => Err(ClientFileError::ByProcess),
@@ -204,11 +218,12 @@ fn with_token(client: Client, ours: &ClientServer, token: &str) -> Map<String, V
 
 fn without_token(mut entry: Map<String, Value>) -> Map<String, Value> {
     entry.remove(VARIABLE_KEY);
-    for key in HEADERS {
-        if let Some(Value::Object(headers)) = entry.get_mut(key) {
-            headers.retain(|name, _| !name.eq_ignore_ascii_case(AUTHORIZATION));
-            if headers.is_empty() {
-                entry.remove(key);
+    let is_token = |name: &str| name.eq_ignore_ascii_case(AUTHORIZATION) || name == TOKEN_VARIABLE;
+    for key in HEADERS.iter().chain(&VARIABLES) {
+        if let Some(Value::Object(values)) = entry.get_mut(*key) {
+            values.retain(|name, _| !is_token(name));
+            if values.is_empty() {
+                entry.remove(*key);
             }
         }
     }

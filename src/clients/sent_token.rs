@@ -6,7 +6,7 @@ use super::servers::ClientServer;
 pub const TOKEN_VARIABLE: &str = "MCPPROXY_TOKEN";
 
 /// The keys of the variables of a program.
-const VARIABLES: [&str; 3] = ["env", "envs", "environment"];
+pub(super) const VARIABLES: [&str; 3] = ["env", "envs", "environment"];
 
 /// How the arguments of a program show that they have a token, whatever the program is.
 const MARKS: [&str; 4] = ["--token", "mcpproxy_token", "bearer", "authorization"];
