@@ -2,6 +2,7 @@
 //! files of mcpproxy only with `--purge`.
 
 use std::{
+    collections::BTreeSet,
     env, fs, io,
     path::{Path, PathBuf},
 };
@@ -54,6 +55,8 @@ struct Uninstalled {
     service: Option<PathBuf>,
     /// The process of the daemon.
     daemon: Option<u32>,
+    /// Names of the tokens that `connect --token` issued; `--purge` deletes them with the data folder.
+    tokens: Vec<String>,
     /// Names of the secrets that `--purge` removes.
     secrets: Vec<String>,
     /// What `--purge` deletes.
@@ -88,6 +91,11 @@ impl UninstallCommand {
                 secret::stored(&files)
             } else {
                 Vec::new()
+            },
+            tokens: if self.purge {
+                Vec::new()
+            } else {
+                reaching.issued_to_clients().map(|(_, name)| name).collect()
             },
             files: own_files(&files),
             purge: self.purge,
@@ -130,15 +138,15 @@ impl UninstallCommand {
         }
         // What was only planned is forgotten.
         (done.clients, done.next_steps, done.failures) = (Vec::new(), Vec::new(), Vec::new());
+        done.tokens = Vec::new();
         done.files = own_files(&files);
         done.restore_clients(&places, &reaching, &meant);
         done.end_daemon(&files, out).await;
         done.purge &= done.failures.is_empty();
         if done.purge {
             done.purge(&files);
-        } else {
-            done.revoke_tokens(&files, out).await;
         }
+        done.revoke_tokens(&files, &reaching).await;
         if self.purge && !done.purge {
             done.say_what_stays("correct the errors below, then run this command again", out);
         }
@@ -269,15 +277,14 @@ impl Uninstalled {
         self.failures.extend(lost.map(CommandFailure::from));
     }
 
-    /// Revokes the tokens that were issued to the clients which are disconnected now. No daemon runs any more.
-    async fn revoke_tokens(&mut self, files: &Files, out: Output) {
-        for client in self.clients.iter().map(|one| one.client) {
-            match files.revoke_unused(client.id(), None).await {
-                Ok(names) => {
-                    for name in names {
-                        out.done(&format!("revoked the token {name:?} of {}", client.name()));
-                    }
-                }
+    /// Revokes the tokens that were issued to clients, whatever their files say, as far as they are still there. No daemon runs any more.
+    async fn revoke_tokens(&mut self, files: &Files, reaching: &Reaching) {
+        let disconnected = self.clients.iter().map(|one| one.client.id().to_owned());
+        let issued_to = reaching.issued_to_clients().map(|(client, _)| client);
+        let clients: BTreeSet<String> = disconnected.chain(issued_to).collect();
+        for client in clients {
+            match files.revoke_unused(&client, None).await {
+                Ok(names) => self.tokens.extend(names),
                 Err(failure) => self.failures.push(failure.into()),
             }
         }
@@ -354,7 +361,8 @@ impl Uninstalled {
     fn show(&self, moved: &[PathBuf], out: Output) -> usize {
         let moved = moved.iter();
         let back = moved.map(|file| format!("put servers back into {}", file.display()));
-        let steps = self.steps(["remove", "stop", "delete"], back.collect());
+        let verbs = ["remove", "stop", "delete", "revoke"];
+        let steps = self.steps(verbs, back.collect());
         if !out.is_json() && !steps.is_empty() {
             out.done("to do:");
             for step in &steps {
@@ -366,7 +374,8 @@ impl Uninstalled {
     }
 
     /// The steps with these verbs, which are in the present or the past tense.
-    fn steps(&self, [remove, stop, delete]: [&str; 3], put_back: Vec<String>) -> Vec<String> {
+    fn steps(&self, verbs: [&str; 4], put_back: Vec<String>) -> Vec<String> {
+        let [remove, stop, delete, revoke] = verbs;
         let clients = self.clients.iter();
         let clients = clients.map(|one| match one.outcome {
             ConnectOutcome::PutBack => {
@@ -379,6 +388,8 @@ impl Uninstalled {
         steps.extend(service.map(|file| format!("{remove} the service {}", file.display())));
         let daemon = self.daemon.iter();
         steps.extend(daemon.map(|pid| format!("{stop} the daemon (process {pid})")));
+        let tokens = self.tokens.iter();
+        steps.extend(tokens.map(|name| format!("{revoke} the token {name:?}")));
         if self.purge {
             let files = self.files.iter();
             steps.extend(files.map(|file| format!("{delete} {}", file.display())));
@@ -419,7 +430,8 @@ impl Uninstalled {
                 let n = output::count(one.servers.len(), "server");
                 format!("put {n} back into {}", one.file)
             });
-            for done in self.steps(["removed", "stopped", "deleted"], put_back.collect()) {
+            let verbs = ["removed", "stopped", "deleted", "revoked"];
+            for done in self.steps(verbs, put_back.collect()) {
                 out.done(&done);
             }
             for copy in &self.copies {

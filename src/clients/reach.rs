@@ -72,8 +72,13 @@ impl Reaching {
 
     /// Whether there is a token that `connect --token` issued to this client.
     pub(super) fn has_issued_to(&self, client: Client) -> bool {
-        let mut issued = self.settings.issued.iter();
-        issued.any(|token| token.client.as_deref() == Some(client.id()))
+        self.issued_to_clients().any(|(id, _)| id == client.id())
+    }
+
+    /// The tokens that `connect --token` issued: the client of each, and its name.
+    pub fn issued_to_clients(&self) -> impl Iterator<Item = (String, String)> {
+        let issued = self.settings.issued.iter();
+        issued.filter_map(|token| Some((token.client.clone()?, token.name.clone())))
     }
 
     /// For one client, whose entry has these traits.
