@@ -152,7 +152,8 @@ fn keys_of(server: &ClientServer) -> Vec<String> {
 
 /// Nothing beside a copy of an earlier version.
 fn noted(copy: &Path) -> Option<Vec<Vec<String>>> {
-    let text = fs::read_to_string(replace::note_of(copy)).ok()?;
+    let note = replace::note_of(copy);
+    let text = fs::read_to_string(note.is_file().then_some(note)?).ok()?;
     serde_json::from_str(&text).ok()
 }
 

@@ -121,7 +121,9 @@ pub(super) fn backups(path: &Path, kind: CopyKind) -> Vec<PathBuf> {
     let begin = format!("{name}{}", kind.infix());
     let folder = fs::read_dir(real.parent().unwrap_or(Path::new("/")));
     let entries = folder.into_iter().flatten().flatten();
+    // A pipe of such a name would never end.
     let copies = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin))
         .filter(|entry| !entry.file_name().to_string_lossy().ends_with(NEW));
     let mut copies: Vec<PathBuf> = copies.map(|entry| entry.path()).collect();
