@@ -22,7 +22,7 @@ use crate::{
 
 /// Connect your AI clients, or show which are connected
 ///
-/// mcpproxy keeps the comments and the order of a client's file, and saves a backup next to it.
+/// mcpproxy keeps the comments and the order of a client's file outside its own entry, and saves a backup next to it.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("Clients: {}", Client::listed(Client::can_connect)))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
