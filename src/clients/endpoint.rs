@@ -101,6 +101,20 @@ fn endpoint_of(ours: &ClientServer) -> Option<String> {
     })
 }
 
+/// Why nothing is served at the endpoint of an entry.
+pub(super) fn why_unserved(
+    client: Client,
+    ours: &ClientServer,
+    settings: &Settings,
+) -> Option<Failure> {
+    let (why, _) = missing(settings, |name| name == DEMO, &endpoint_of(ours)?)?;
+    let id = client.id();
+    let step = format!("`mcpproxy connect {id} --endpoint /mcp` gives it all servers");
+    let request = "send another `endpoint`, such as /mcp";
+    let error = format!("its endpoint {why}");
+    Some(Failure::new(ErrorCode::ClientUnchanged, error, request).at_terminal(step))
+}
+
 /// Why an entry that leads to us gets nothing but errors, and what to do: it lacks a token, its address names what is not configured, or
 /// its token counts no more. Nothing of one that starts an mcpproxy with other files.
 pub fn why_refused(
@@ -126,11 +140,8 @@ pub fn why_refused(
         }
         return refused(why, &token_step, &token_request);
     }
-    let lacking = |path: String| missing(settings, |name| name == DEMO, &path);
-    if let Some((why, _)) = endpoint_of(ours).and_then(lacking) {
-        let step = format!("`mcpproxy connect {id} --endpoint /mcp` gives it all servers");
-        let request = "send another `endpoint`, such as /mcp";
-        return refused(&format!("its endpoint {why}"), &step, request);
+    if let Some(refused) = why_unserved(client, ours, settings) {
+        return Some(refused);
     }
     let is_issued = |token: &&str| token.starts_with(IssuedToken::PREFIX);
     let token = ours.token().filter(is_issued)?;

@@ -8,7 +8,7 @@ use super::{
     connect::{carry_out, disconnect, file_of, not_undone, refused},
     copies::{Copies, CopiesAfter},
     edit,
-    endpoint::traits_of,
+    endpoint::{traits_of, why_unserved},
     file_change::{ClientFileError, FileChange, Wanted, connected, our_entry_in, present_entry},
     our_entry::EntryTraits,
     sent_token::{TOKEN_VARIABLE, VARIABLES},
@@ -47,6 +47,10 @@ pub fn give_token(
     };
     let is_new = client.speaks_http() && file.text().ok().flatten().is_none_or(is_absent);
     let ours = present_entry(&file, &reaching.us);
+    let served = ours.as_ref().filter(|_| !is_new);
+    if let Some(refused) = served.and_then(|ours| why_unserved(client, ours, &reaching.settings)) {
+        return Err(refused.with_outcome(&format!("{} was not changed", client.name())));
+    }
     let traits = EntryTraits {
         is_process: false,
         ..ours.as_ref().map(traits_of).unwrap_or_default()
