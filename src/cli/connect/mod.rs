@@ -188,11 +188,11 @@ impl ConnectCommand {
             for name in &names {
                 if self.dry_run {
                     out.note(&format!("would revoke its token {name:?}"));
-                    continue;
+                } else {
+                    let mut daemon = connection::open_or_files(files, out).await?;
+                    token::revoke(&mut daemon, name).await?;
+                    out.done(&format!("revoked its token {name:?}"));
                 }
-                let mut daemon = connection::open_or_files(files, out).await?;
-                token::revoke(&mut daemon, name).await?;
-                out.done(&format!("revoked its token {name:?}"));
             }
             if let (Ok(done), false) = (&mut done, self.dry_run) {
                 done.revoked_tokens = names;
