@@ -243,18 +243,13 @@ mod tests {
             let approved = approved(&request, listed, &Ledger::default());
             approved.map(drop).map_err(|failure| failure.code)
         };
-        let (blank, unreadable) = (listed(" ", &[]), listed("", &["7"]));
-        for unseen in [None, Some(&blank), Some(&unreadable)] {
+        let (words, unreadable) = (listed("Be kind.", &[]), listed("", &["7"]));
+        for unseen in [None, Some(&words), Some(&unreadable)] {
             assert_eq!(approve(unseen, Which::All), Err(ErrorCode::NotConfirmed));
             assert_eq!(approve(unseen, Which::Unseen), Ok(()));
         }
-        let (words, tool) = (
-            listed("Be kind.", &[]),
-            listed("", &[r#"{"name":"t","inputSchema":{}}"#]),
-        );
-        for shown in [words, tool] {
-            assert_eq!(approve(Some(&shown), Which::All), Ok(()));
-        }
+        let tool = listed("", &[r#"{"name":"t","inputSchema":{}}"#]);
+        assert_eq!(approve(Some(&tool), Which::All), Ok(()));
     }
 
     #[test]

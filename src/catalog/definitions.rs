@@ -32,9 +32,9 @@ impl<'a> ListedDefinition<'a> {
 }
 
 impl ServerCatalog {
-    /// Whether it lists nothing that a person could review.
+    /// Whether it lists nothing that a person could review. Its instructions show nothing of the tools that it may list later.
     pub fn lists_nothing(&self) -> bool {
-        self.definitions().next().is_none() && self.worded_instructions().is_none()
+        self.definitions().next().is_none()
     }
 
     /// Tools, prompts, resources and templates, each list in the server's order.

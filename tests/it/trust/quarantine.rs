@@ -236,6 +236,7 @@ async fn a_server_that_lists_nothing_stays_the_agent_s() {
     ] {
         let server = FakeUpstream::stdio()
             .tool("echo", echo())
+            .instructions("Be kind.")
             .on("tools/list", reply(listed))
             .await;
         let (daemon, _) = contacted_in_vain(&server, &json!({}), why).await;
