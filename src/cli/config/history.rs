@@ -47,18 +47,27 @@ impl ConfigHistoryList {
     }
 }
 
-/// The last change that an agent made within a day, and how to undo it; nothing if there is none.
+/// The last change that an agent made within a day, how to undo it, and how many others there are; nothing if there is none.
 pub(in crate::cli) fn by_agents(history: &ConfigHistory) -> Option<String> {
     const DAY: Duration = Duration::from_hours(24);
     let since = utc(SystemTime::now() - DAY);
-    let mut entries = history.entries.iter();
-    let last = entries.find(|entry| {
+    let mut entries = history.entries.iter().filter(|entry| {
         let is_undone = entry.undone_by.is_some() || entry.undoes.is_some();
         entry.author.way == ChangeWay::Agent && !is_undone && entry.at >= since
-    })?;
+    });
+    let last = entries.next()?;
     let changed: Vec<String> = last.changes.iter().map(in_words).collect();
     let (changed, at, id) = (changed.join(", "), &last.at, last.id);
-    Some(format!("{changed}, {at}: `mcpproxy config undo {id}`"))
+    let before = match entries.count() {
+        0 => String::new(),
+        n => format!(
+            "; {} before it: `mcpproxy config history`",
+            output::count(n, "change")
+        ),
+    };
+    Some(format!(
+        "{changed}, {at}: `mcpproxy config undo {id}`{before}"
+    ))
 }
 
 /// The path of a changed value. Of a whole token or server, the change has a verb.
